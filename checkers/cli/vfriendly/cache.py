@@ -15,12 +15,14 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
+from vfriendly import __version__, regular
 from vfriendly.tools import digest_of_file
 
 # Version of the cache's entries; incremented when their form or meaning changes.
-FORM = "1"
+FORM = "2"
 # Time for which a file must have been unchanged before its time stamp is trusted. Stamps have the
 # resolution of the kernel's tick, at most 10 ms, so a file changed just before it was read may
 # change again and keep its stamp. 50 ms leave a reserve.
@@ -37,9 +39,11 @@ class Files:
         self._run: dict[str, str | None] = {}
         if store:
             try:
-                self._kept = json.loads(store.read_bytes())
-            except (OSError, ValueError):
-                pass  # only an accelerator
+                kept = json.loads(regular.read(store))
+            except (OSError, ValueError, RecursionError):
+                return  # only an accelerator
+            if isinstance(kept, dict):
+                self._kept = kept
 
     def digest(self, path: str) -> str | None:
         """Returns the digest of the file as of its first use in this run; None if it is unreadable."""
@@ -52,14 +56,16 @@ class Files:
     def _fresh(self, path: str) -> str | None:
         try:
             stat = os.stat(path)
+            if not S_ISREG(stat.st_mode):
+                return None
             stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
             kept = self._kept.get(path)
-            if kept and kept[1] == stamp:
-                return str(kept[0])
-            with open(path, "rb") as file:
+            if isinstance(kept, list) and len(kept) == 2 and kept[1] == stamp and isinstance(kept[0], str):
+                return kept[0]
+            with regular.open_regular(path) as file:
                 value = digest_of_file(file)
                 now = os.fstat(file.fileno())
-        except OSError:
+        except (OSError, ValueError):
             return None
         settled = max(stat.st_mtime_ns, stat.st_ctime_ns) + TICK_NS < time.time_ns()
         if settled and stamp == [now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino]:
@@ -83,7 +89,7 @@ class Files:
     def save(self) -> None:
         if self._store:
             with self._lock:
-                replace(self._store, json.dumps(self._kept).encode())
+                _write(self._store, json.dumps(self._kept).encode())
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -94,8 +100,41 @@ def replace(path: Path, data: bytes) -> None:
             file.write(data)
         os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        Path(name).unlink(missing_ok=True)
         raise
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Writes a file of the cache. A full disk makes the next run slower, nothing else."""
+    try:
+        replace(path, data)
+    except OSError:
+        pass
+
+
+def are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def default_folder(project: str) -> Path:
+    """Returns the folder of the results of a project: the user's own, outside of the tree.
+
+    A tree could bring results that hide its findings.
+    """
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()
+    if not base.is_absolute():
+        raise OSError(0, "there is no home folder")
+    name = hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
+    return base / "vfriendly" / f"{__version__}-{FORM}" / name
+
+
+def _make_private(folder: Path) -> None:
+    """Makes a folder that only this user can write. Raises OSError if it belongs to others."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise OSError(0, "others can write in it")
 
 
 class Cache:
@@ -104,7 +143,7 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         if folder:
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_private(folder)
             ignore = folder / ".gitignore"
             if not ignore.exists():
                 replace(ignore, b"*\n")
@@ -119,17 +158,17 @@ class Cache:
         if not self.folder:
             return None
         try:
-            entry = json.loads(self.path(key).read_bytes())
-            return entry if isinstance(entry, dict) else None
-        except (OSError, ValueError):
+            entry = json.loads(regular.read(self.path(key)))
+            return entry if isinstance(entry, dict) and are_words(entry.get("files")) else None
+        except (OSError, ValueError, RecursionError):
             return None
 
     def load(self, key: str) -> dict[str, Any] | None:
         """Returns the result if all files that it depends on are unchanged."""
         entry = self.entry(key)
-        if not entry or self.files.digest_all(entry["files"]) != entry["digest"]:
+        if not entry or self.files.digest_all(entry["files"]) != entry.get("digest"):
             return None
-        result = entry["result"]
+        result = entry.get("result")
         return result if isinstance(result, dict) else None
 
     def store(self, key: str, began: int, files: Iterable[str], result: dict[str, Any]) -> None:
@@ -147,7 +186,7 @@ class Cache:
         digest = self.files.digest_all(read, again=True)
         if digest:
             entry = {"files": read, "digest": digest, "result": result}
-            replace(self.path(key), json.dumps(entry).encode())
+            _write(self.path(key), json.dumps(entry).encode())
 
 
 def key_of(*parts: Any) -> str:

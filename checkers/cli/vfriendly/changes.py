@@ -4,13 +4,13 @@
 """Reads from git which lines a change edits."""
 
 import os
-import subprocess
 from dataclasses import dataclass, field
 from io import StringIO
 
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
+from vfriendly import git
 from vfriendly.errors import Refused
 from vfriendly.sources import decode
 
@@ -26,18 +26,6 @@ class Change:
     hunks: dict[str, Lines] = field(default_factory=dict)  # by path: lines that the diff shows
     before: dict[str, str] = field(default_factory=dict)  # by path: the path it had, if it existed
     gone: set[str] = field(default_factory=set)  # deleted paths
-
-
-def _git(root: str, *words: str) -> bytes:
-    command = ["git", "-C", root, "-c", "core.quotePath=false", *words]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except OSError as error:
-        raise Refused(f"git does not run: {error.strerror}; a review needs it") from error
-    if done.returncode:
-        told = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"])[0]
-        raise Refused(f"git {words[0]}: {told}")
-    return done.stdout
 
 
 def _names(status: str) -> list[tuple[str, str, str]]:
@@ -79,15 +67,15 @@ def _lines(section: str, base: str) -> tuple[Lines, Lines]:
 
 def read(root: str, base: str) -> Change:
     """Reads the changes of the work tree under root since base, uncommitted ones included."""
-    top = os.path.realpath(decode(_git(root, "rev-parse", "--show-toplevel")).rstrip("\n"))
+    top = os.path.realpath(decode(git.run(root, "rev-parse", "--show-toplevel")).rstrip("\n"))
     try:
-        commit = decode(_git(top, "merge-base", "--", base, "HEAD")).strip()
+        commit = decode(git.run(top, "merge-base", "--", base, "HEAD")).strip()
     except Refused as error:
         raise Refused(f"--diff {base}: {error}; name a commit that HEAD has a common ancestor with "
                       "(in CI, fetch enough history: fetch-depth 0)") from error
-    options = ["--no-color", "--no-ext-diff", "--find-renames", "--no-relative"]
-    names = _names(decode(_git(top, "diff", *options, "--name-status", "-z", commit, "--")))
-    text = decode(_git(top, "diff", *options, f"-U{CONTEXT}", commit, "--"))
+    options = ["--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--no-relative"]
+    names = _names(decode(git.run(top, "diff", *options, "--name-status", "-z", commit, "--")))
+    text = decode(git.run(top, "diff", *options, f"-U{CONTEXT}", commit, "--"))
     # No line within a section begins with "diff --git": each has a sign (+, - or a blank) in front.
     sections = ("\n" + text).split("\ndiff --git ")[1:]
     if len(sections) != len(names):
@@ -102,7 +90,7 @@ def read(root: str, base: str) -> Change:
         change.changed[path], change.hunks[path] = _lines(section, base)
         if letter != "A":
             change.before[path] = old
-    for name in decode(_git(top, "ls-files", "--others", "--exclude-standard", "-z")).split("\0"):
+    for name in decode(git.run(top, "ls-files", "--others", "--exclude-standard", "-z")).split("\0"):
         if name:
             everything = [(1, 1 << 30)]
             change.changed[os.path.join(top, name)] = everything
@@ -112,7 +100,7 @@ def read(root: str, base: str) -> Change:
 
 def content(root: str, change: Change, path: str) -> bytes:
     """Returns the old content of a changed file."""
-    return _git(root, "cat-file", "blob", f"{change.base}:{change.before[path]}")
+    return git.run(root, "cat-file", "blob", f"{change.base}:{change.before[path]}")
 
 
 def overlaps(lines: Lines, first: int, last: int) -> bool:

@@ -17,17 +17,22 @@ import argparse
 import importlib
 import os
 import pkgutil
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
 import vfriendly
 import vfriendly.commands
+from vfriendly import escaping
 from vfriendly.errors import UNUSABLE, Refused
 
 EPILOG = """exit status: 0 no findings, 1 findings at or above the level of --fail-on, 2 wrong usage
 or unusable tools, 3 some units were not examined completely (also if there are findings)"""
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def names() -> list[str]:
@@ -43,7 +48,7 @@ class Parser(argparse.ArgumentParser):
     """Answers a wrong option with one line, as all other errors; --help prints the usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(UNUSABLE, f"vfriendly: {message}; see {self.prog} --help\n")
+        self.exit(UNUSABLE, f"vfriendly: {escaping.terminal(message)}; see {self.prog} --help\n")
 
 
 def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
@@ -66,6 +71,37 @@ def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+class Ended(BaseException):
+    """A signal ends the run: processes that it has started are ended, and folders removed, on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _unwind_by_signals() -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def end(number: int, _: object) -> None:
+        for each in ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        raise Ended(number)
+
+    for number in ENDING:
+        # nohup has SIGHUP ignored.
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
+def _drop_output() -> None:
+    """Nothing may be flushed at exit: standard output takes no more."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     known = names()
@@ -82,25 +118,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"'{rest[0]}' is no option; a command follows --, as in vfriendly {wanted[0]} -- {rest[0]}")
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    _unwind_by_signals()
     try:
         status = options.run(options)
         if not sys.stdout.closed:  # as lsp leaves it
             sys.stdout.flush()
         return int(status)
     except Refused as error:
-        print(f"vfriendly: {error}", file=sys.stderr)
+        escaping.say(str(error))
         return UNUSABLE
     except BrokenPipeError:
-        # The program that reads standard output has closed the pipe. Nothing may be flushed at
-        # exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The program that reads standard output has closed the pipe.
+        _drop_output()
         return UNUSABLE
     except KeyboardInterrupt:
-        print("vfriendly: interrupted; what was examined is cached, run it again to go on",
-              file=sys.stderr)
+        escaping.say("interrupted; what was examined is cached, run it again to go on")
         return 130
-    except Exception:
+    except Ended as end:
+        return 128 + end.number
+    except OSError as error:
+        _drop_output()
+        escaping.say(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        return UNUSABLE
+    except Exception as error:
         # An exception here is a bug of this tool. Python would exit with status 1, which means
         # findings.
-        traceback.print_exc()
+        if os.environ.get("VFRIENDLY_DEBUG"):
+            traceback.print_exc()
+        what = "".join(traceback.format_exception_only(type(error), error)).strip()
+        escaping.say(f"internal error, please report it: {what}; VFRIENDLY_DEBUG=1 tells where")
         return UNUSABLE

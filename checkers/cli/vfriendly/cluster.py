@@ -8,7 +8,6 @@ examined again. A unit whose files differ on its worker is examined locally.
 """
 
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from distributed import Client, as_completed
 
 import vfriendly
-from vfriendly import cache, tools
+from vfriendly import cache, escaping, tools
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
 from vfriendly.scanning import Runner
@@ -88,7 +87,7 @@ def _accept(unit: Unit, future: Any, local: Examiner, began: int) -> Outcome:
     try:
         outcome, digest = future.result()
     except Exception as error:  # of the worker, or of its deaths
-        print(f"vfriendly: {os.path.basename(unit.file)} is examined here: {error}", file=sys.stderr)
+        escaping.say(f"{os.path.basename(unit.file)} is examined here: {error}")
         return local(unit)
     # Examines the unit again on this machine if the worker read other versions of the unit's files,
     # or if the list of files is empty, as after an error.

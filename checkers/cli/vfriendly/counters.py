@@ -20,6 +20,7 @@ from vfriendly.errors import Refused
 ABOUT = ("verdict", "pid", "program")
 SITE = re.compile(r"(?P<module>.+)\+(?P<offset>0x[0-9a-f]+)")
 SYMBOLIZERS = ("llvm-symbolizer-22", "llvm-symbolizer-19", "llvm-symbolizer")
+SECONDS = 20  # maximum time to name one place
 # What it means that a list of places is empty.
 WHY_EMPTY = {"sites": "no lock, condition, semaphore or barrier of the runtime or the preload was used; "
                       "rewritten loops have no sites",
@@ -69,11 +70,11 @@ class Symbolizer:
         match = SITE.fullmatch(site)
         if not match or not self.tool:
             return site
-        done = subprocess.run([self.tool, "--output-style=JSON", "-e", match["module"], match["offset"]],
-                              capture_output=True, text=True, check=False)
         try:
+            done = subprocess.run([self.tool, "--output-style=JSON", "-e", match["module"], match["offset"]],
+                                  capture_output=True, text=True, timeout=SECONDS, check=False)
             frame = json.loads(done.stdout)[0]["Symbol"][0]
-        except (ValueError, LookupError, TypeError):
+        except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError):
             return site
         if frame.get("FileName"):
             return f"{frame.get('FunctionName') or '?'} at {frame['FileName']}:{frame['Line']}"

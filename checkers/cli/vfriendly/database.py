@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vfriendly import allowed, regular
 from vfriendly.errors import Refused
 
 NAME = "compile_commands.json"
+# Maximum size in bytes of a database: that of Chromium has 300 MB.
+LARGEST = 2 << 30
 HOW = ("CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; Meson: is in its build folder; "
        "Ninja: ninja -t compdb; make: bear -- make; Bazel: bazel-compile-commands-extractor")
 # Extensions of the files that clang-tidy can parse; a database may also name assembly and Fortran.
@@ -27,7 +30,8 @@ STRICT = re.compile(r"-Werror($|=)|-pedantic-errors$|-Wfatal-errors$")
 class Unit:
     directory: str
     file: str  # absolute
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...]  # those of allowed.choose
+    left_out: tuple[str, ...] = ()  # options that do not reach clang, and that a user may miss
 
     @property
     def name(self) -> str:
@@ -44,13 +48,21 @@ def locate(build: str) -> Path:
         if not path.is_dir():
             raise Refused(f"-p {build}: no such folder")
         path = path / NAME
-    if not path.exists():
+    if not path.is_file():
         raise Refused(f"there is no {path.name} in {path.parent.absolute()}; to get one, {HOW}")
     return path
 
 
 class Unusable(Exception):
     """An entry that is no unit. Its text says why."""
+
+
+def _is_text(word: str) -> bool:
+    """Returns True if the system can be given the word: as UTF-8, or as bytes that are none."""
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
 
 
 def _unit(row: Any, path: Path, number: int) -> Unit:
@@ -68,9 +80,15 @@ def _unit(row: Any, path: Path, number: int) -> Unit:
             raise refuse(f"its command cannot be split: {error}") from error
     if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
         raise refuse("it needs a command or arguments")
+    if not all(_is_text(w) for w in (row["directory"], row["file"], *words)):
+        raise refuse("it has characters that no file name and no option can have")
     directory = os.path.normpath(os.path.join(path.parent.resolve(), row["directory"]))
-    kept = tuple(w for w in words if not STRICT.match(w))
-    return Unit(directory, os.path.normpath(os.path.join(directory, row["file"])), kept)
+    file = os.path.normpath(os.path.join(directory, row["file"]))
+    try:
+        command = allowed.choose([w for w in words if not STRICT.match(w)], directory, file)
+    except allowed.TooLong as error:
+        raise refuse(str(error)) from error
+    return Unit(directory, file, command.words, command.left_out)
 
 
 @dataclass(frozen=True)
@@ -85,7 +103,7 @@ def read(build: str) -> Database:
     """Raises Refused if there is nothing to examine."""
     path = locate(build)
     try:
-        rows = json.loads(path.read_bytes())
+        rows = json.loads(regular.read(path, LARGEST))
     except (OSError, ValueError, RecursionError) as error:
         raise Refused(f"{path} cannot be read: {error}; make it again: {HOW}") from error
     if not isinstance(rows, list) or not rows:

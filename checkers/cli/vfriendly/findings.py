@@ -63,7 +63,14 @@ class Diagnostic:
 
     @staticmethod
     def from_json(row: list[Any]) -> "Diagnostic":
+        """Raises ValueError or TypeError if the row is not what to_json returns."""
         check, message, path, offset, level, extent, edits, notes = row
+        texts = [check, message, path, level, *(t for e in edits for t in (e[0], e[3]))]
+        texts += [t for n in notes for t in (n[0], n[2])]
+        numbers = [offset, *(extent or ()), *(t for e in edits for t in e[1:3]), *(n[1] for n in notes)]
+        if not all(isinstance(t, str) for t in texts) or not all(type(n) is int and n >= 0 for n in numbers) \
+                or (extent and len(extent) != 4):
+            raise ValueError("it is no diagnostic")
         return Diagnostic(check, message, path, offset, level, Extent(*extent) if extent else None,
                           tuple(Edit(*e) for e in edits), tuple(Note(*n) for n in notes))
 
@@ -79,6 +86,15 @@ class Remark:
     column: int
     text: str
     function: str = ""
+
+    @staticmethod
+    def from_json(row: list[Any]) -> "Remark":
+        """Raises ValueError or TypeError if the row is not that of a remark."""
+        kind, name, path, line, column, text, function = row
+        words, numbers = (kind, name, path, text, function), (line, column)
+        if not all(isinstance(t, str) for t in words) or not all(type(n) is int for n in numbers):
+            raise ValueError("it is no remark")
+        return Remark(kind, name, path, line, column, text, function)
 
 
 @dataclass

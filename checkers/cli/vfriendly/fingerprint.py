@@ -51,4 +51,5 @@ def add(findings: Iterable[Finding], sources: Sources, root: str,
         text = "".join(decode(source.line(place.line)).split())
         parts = (path, f.check, function_of(f, source), text)
         ordinal = seen[parts] = seen.get(parts, -1) + 1
-        f.fingerprint = hashlib.sha256("\0".join([*parts, str(ordinal)]).encode()).hexdigest()[:32]
+        text = "\0".join([*parts, str(ordinal)])
+        f.fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

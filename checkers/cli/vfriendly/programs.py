@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from vfriendly import regular
 from vfriendly.errors import Refused
 
 # ELF: what is read of the header, of a program header and of an entry of the dynamic section.
@@ -64,14 +65,21 @@ class Program:
 
 
 def read_elf(path: str) -> Elf | None:
-    """Returns None if the file is not an ELF file of 64 bits, little-endian. Raises OSError."""
-    with open(path, "rb") as file:
+    """Returns None if the file is not an ELF file of 64 bits, little-endian. Raises OSError.
+
+    The file may be what another user's process has mapped: a hostile one names anything.
+    """
+    with regular.open_regular(path) as file:
         header = file.read(_HEADER.size)
         if len(header) < _HEADER.size or header[:6] != b"\x7fELF\2\1":
             return None
         _, _, machine, _, _, segments, _, _, _, size, count = _HEADER.unpack(header)
+        if segments >= 1 << 63:
+            return None
         file.seek(segments)
-        table = file.read(size * count)
+        if size < _SEGMENT.size:
+            return None
+        table = file.read(min(size * count, 1 << 20))
         loader = build_id = ""
         is_go = False
         code, loads, dynamic = [], [], b""
@@ -83,6 +91,8 @@ def read_elf(path: str) -> Elf | None:
                     code.append((offset, address))
             if kind not in (_PT_DYNAMIC, _PT_INTERP, _PT_NOTE):
                 continue
+            if offset >= 1 << 63:
+                return None
             file.seek(offset)
             data = file.read(min(length, 1 << 16))
             if kind == _PT_DYNAMIC:

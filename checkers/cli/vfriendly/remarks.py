@@ -8,12 +8,11 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from vfriendly import cache, exported
+from vfriendly import cache, exported, regular
 from vfriendly.database import Unit
 from vfriendly.findings import Finding, Remark
 from vfriendly.sources import Sources
@@ -57,7 +56,10 @@ class Compiler:
                            unit.arguments)
         stored = self.store.load(key)
         if stored:
-            return Outcome("ok", remarks=[Remark(*row) for row in stored["remarks"]])
+            try:
+                return Outcome("ok", remarks=[Remark.from_json(row) for row in stored["remarks"]])
+            except (KeyError, ValueError, TypeError):
+                pass  # something else has written it
         began = time.time_ns()
         outcome = self._compile(unit)
         if outcome.status == "ok":
@@ -83,12 +85,13 @@ class Compiler:
                 what = (errors.splitlines() or ["no end" if status is None else f"status {status}"])[0]
                 return Outcome("failed", f"no remarks: {what[:300]}")
             try:
-                data = Path(record).read_bytes() if os.path.exists(record) else b""
+                data = regular.read(record) if os.path.exists(record) else b""
                 found = exported.remarks(data, unit.directory)
-            except (yaml.YAMLError, KeyError) as error:
-                return Outcome("failed", f"its remarks cannot be read: {str(error).splitlines()[0]}")
-            return Outcome("ok", files=read_files(Path(read).read_text(), unit.directory),
-                           remarks=found)
+                files = read_files(os.fsdecode(regular.read(read)), unit.directory)
+            except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+                what = (str(error).splitlines() or [type(error).__name__])[0]
+                return Outcome("failed", f"its remarks cannot be read: {what}")
+            return Outcome("ok", files=files, remarks=found)
 
 
 def join(findings: Iterable[Finding], found: Iterable[Remark], sources: Sources) -> None:

@@ -48,7 +48,7 @@ def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_d
             unknown.append(unit)
     if not unknown:
         return chosen
-    lists = _scan(unknown, scan_deps, jobs) if scan_deps else {}
+    lists = _scan(unknown, scan_deps, jobs, examiner.timeout) if scan_deps else {}
     for unit in unknown:
         found = lists.get(unit.file)
         if found is None or changed & found:
@@ -56,13 +56,17 @@ def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_d
     return chosen
 
 
-def _scan(units: Sequence[Unit], scan_deps: str, jobs: int) -> dict[str, set[str]]:
+def _scan(units: Sequence[Unit], scan_deps: str, jobs: int, seconds: float) -> dict[str, set[str]]:
     """Returns the files that units read, by clang-scan-deps, without units whose preprocessing fails."""
     with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
         database = Path(folder) / "compile_commands.json"
         database.write_text(json.dumps([u.entry(u.arguments) for u in units]))
-        done = subprocess.run([scan_deps, "-compilation-database", str(database), "-j", str(jobs),
-                               "-format", "make"], capture_output=True, check=False)
+        try:
+            done = subprocess.run([scan_deps, "-compilation-database", str(database), "-j", str(jobs),
+                                   "-format", "make"], capture_output=True, stdin=subprocess.DEVNULL,
+                                  timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            return {}  # a file that has no end: more units are examined
     found: dict[str, set[str]] = {}
     folders = {u.file: u.directory for u in units}
     counts: dict[str, int] = {}

@@ -4,15 +4,15 @@
 """Scans a project: its units in parallel, findings merged, named and ranked."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vfriendly import fingerprint, fixes
+from vfriendly import escaping, fingerprint, fixes, git
 from vfriendly.database import Unit
+from vfriendly.errors import Refused
 from vfriendly.findings import Finding, Remark, merge
 from vfriendly.sources import Sources, real
 from vfriendly.unit import Outcome
@@ -43,6 +43,8 @@ class Result:
     cached: int = 0
     other_languages: int = 0
     dropped: list[str] = field(default_factory=list)
+    # Options that do not only say how to read the code.
+    left_out: list[str] = field(default_factory=list)
     # For a review: the ranges of lines that the diff shows, for each file.
     hunks: dict[str, list[tuple[int, int]]] | None = None
     # With a profile: what the findings cost.
@@ -56,12 +58,11 @@ def project_root(units: Sequence[Unit], build: str) -> str:
     while folder and not os.path.isdir(folder) and folder != "/":
         folder = os.path.dirname(folder)
     try:
-        done = subprocess.run(["git", "-C", folder, "rev-parse", "--show-toplevel"],
-                              capture_output=True, text=True, check=False)
-        if done.returncode == 0 and done.stdout.strip():
-            return done.stdout.rstrip("\n")
-    except OSError:
-        pass
+        top = os.fsdecode(git.run(folder or "/", "rev-parse", "--show-toplevel")).rstrip("\n")
+        if top:
+            return top
+    except Refused:
+        pass  # there is no git, or it trusts no work tree here
     base = os.path.abspath(build)
     base = base if os.path.isdir(base) else os.path.dirname(base)
     folders = [os.path.dirname(u.file) for u in units]
@@ -95,7 +96,7 @@ class Progress:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
             self._bar = Progress(TextColumn("scanning"), BarColumn(), MofNCompleteColumn(),
-                                 TimeRemainingColumn(), TextColumn("{task.description}"),
+                                 TimeRemainingColumn(), TextColumn("{task.description}", markup=False),
                                  console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task("", total=total)
 
@@ -111,10 +112,10 @@ class Progress:
     def step(self, what: str) -> None:
         self.done += 1
         if self._bar:
-            self._bar.update(self._task, advance=1, description=what)
+            self._bar.update(self._task, advance=1, description=escaping.terminal(what))
         elif not self.quiet and self.total >= 10 and \
                 self.done * 10 // self.total != (self.done - 1) * 10 // self.total:
-            print(f"vfriendly: {self.done} of {self.total} units", file=sys.stderr, flush=True)
+            escaping.say(f"{self.done} of {self.total} units")
 
 
 def outcomes_of(units: Sequence[Unit], runner: Runner, quiet: bool = False) -> Outcomes:
@@ -151,6 +152,7 @@ def gather(outcomes: Outcomes, root: str, sources: Sources | None = None) -> Res
     return Result(
         root, findings, problems, sources, len(outcomes), sum(o.cached for _, o in outcomes),
         dropped=sorted({flag for _, o in outcomes for flag in o.dropped}),
+        left_out=sorted({option for u, _ in outcomes for option in u.left_out}),
     )
 
 

@@ -8,7 +8,8 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+
+from vfriendly import regular
 
 
 @functools.cache
@@ -71,12 +72,10 @@ class Source:
         line = bisect.bisect_right(self.starts, offset)
         start = self.starts[line - 1]
         before = self.data[start:offset]
-        whole = decode(self.line(line))
         # Decodes the beginning of the line in the same way as decode() decodes the whole line: as
         # UTF-8 if the line is UTF-8, otherwise as Latin-1.
         text = before.decode("utf-8") if _is_utf8(self.line(line)) and _is_utf8(before) \
             else before.decode("latin-1")
-        assert len(text) <= len(whole) + 1
         return Position(line, offset - start + 1, len(text.encode("utf-16-le")) // 2 + 1)
 
     def line(self, number: int) -> bytes:
@@ -108,7 +107,7 @@ class Sources:
     """The files that findings are in, each read once. overlay: contents to use instead of reading a file."""
 
     def __init__(self, overlay: dict[str, bytes] | None = None,
-                 read: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> None:
+                 read: Callable[[str], bytes] = regular.read) -> None:
         self._files: dict[str, Source] = {
             path: Source(data) for path, data in (overlay or {}).items()}
         self._read = read

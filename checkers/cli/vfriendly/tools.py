@@ -63,7 +63,7 @@ def program(name: str, given: str | None) -> str:
         found = shutil.which(given)
         if not found:
             raise Refused(f"{given}: no such program")
-        return found
+        return os.path.abspath(found)
     for candidate in (f"{llvm_bin()}/{name}", f"{name}-{llvm()}", name):
         found = shutil.which(candidate)
         if found:
@@ -100,10 +100,11 @@ def digest_of_file(file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def _output(command: Sequence[str], cwd: str | None = None) -> tuple[int, str, str]:
+def output(command: Sequence[str], cwd: str | None = None) -> tuple[int, str, str]:
+    """Returns status, stdout and stderr. Raises Refused if the command does not end soon."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd,
-                              timeout=START_SECONDS, check=False)
+                              stdin=subprocess.DEVNULL, timeout=START_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Refused(f"{command[0]} does not run: {error}") from error
     return done.returncode, done.stdout, done.stderr
@@ -119,7 +120,7 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
     library_path = library(MODULE, module, "--module")
     wanted = f"-*,{checks}"
     # Runs clang-tidy in the root folder, where no project's .clang-tidy applies.
-    status, out, err = _output([tidy, f"--load={library_path}", f"--checks={wanted}",
+    status, out, err = output([tidy, f"--load={library_path}", f"--checks={wanted}",
                                 "--list-checks"], cwd="/")
     if "load request ignored" in err or status < 0:
         told = next((line for line in err.splitlines() if line.strip()), f"status {status}")
@@ -128,13 +129,13 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
     if status or not names:
         # Status 1 means that --checks matches no check, so the list of all checks tells whether the
         # module has been loaded.
-        _, every, _ = _output([tidy, f"--load={library_path}", "--checks=*", "--list-checks"], "/")
+        _, every, _ = output([tidy, f"--load={library_path}", "--checks=*", "--list-checks"], "/")
         if "vfriendly-" not in every:
             raise Refused(f"{tidy} has no vfriendly checks after loading {library_path}: "
                           f"the module needs clang-tidy {llvm()}")
         raise Refused(f"no check matches --checks '{checks}': {tidy} --load={library_path} "
                       "--checks='vfriendly-*' --list-checks prints their names")
-    _, version, _ = _output([tidy, "--version"])
+    _, version, _ = output([tidy, "--version"])
     found = re.search(r"version (\d+)", version)
     if not found or int(found.group(1)) != llvm():
         raise Refused(f"{tidy} is of version {found.group(1) if found else 'unknown'}, "
@@ -149,11 +150,11 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
 def with_plugin(tools: Tools, clang: str | None, plugin: str | None) -> Tools:
     """Adds what --remarks needs. Refuses unless clang loads the plugin."""
     compiler, library_path = program("clang", clang), library(PLUGIN, plugin, "--plugin")
-    status, _, err = _output([compiler, f"-fpass-plugin={library_path}", "-x", "c", "-c",
+    status, _, err = output([compiler, f"-fpass-plugin={library_path}", "-x", "c", "-c",
                               os.devnull, "-o", os.devnull])
     if status:
         told = next((line for line in err.splitlines() if line.strip()), f"status {status}")
         raise Refused(f"{compiler} cannot load {library_path}: {told.strip()[:300]}")
-    _, version, _ = _output([compiler, "--version"])
+    _, version, _ = output([compiler, "--version"])
     identity = hashlib.sha256(f"{version}{digest_of(library_path)}".encode()).hexdigest()
     return replace(tools, clang=compiler, plugin=library_path, plugin_identity=identity)

@@ -10,6 +10,7 @@ the cache goes by, is the compiler's own.
 import json
 import os
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -23,8 +24,9 @@ from typing import Any
 
 import yaml
 
-from vfriendly import cache, exported
+from vfriendly import allowed, cache, exported, regular, tools
 from vfriendly.database import Unit
+from vfriendly.errors import Refused
 from vfriendly.findings import Diagnostic, Remark
 from vfriendly.sources import Source, real
 from vfriendly.tools import Tools
@@ -40,6 +42,7 @@ UNKNOWN = [
     re.compile(r"unsupported argument '(?P<value>[^']+)' to option '(?P<option>[^']+)'"),
 ]
 COMPILER = "clang-diagnostic-"
+LONGEST_ERRORS = 1 << 20  # bytes of stderr that are read
 LONGEST_POLL_MS = 2**31 - 1  # poll takes an int: 24 days
 
 
@@ -62,7 +65,10 @@ class Outcome:
     @staticmethod
     def from_json(row: dict[str, Any], files: list[str]) -> "Outcome":
         found = [Diagnostic.from_json(d) for d in row["diagnostics"]]
-        return Outcome(row["status"], row["reason"], found, row["dropped"], files, cached=True)
+        dropped = row["dropped"]
+        if row["status"] != "ok" or not isinstance(row["reason"], str) or not cache.are_words(dropped):
+            raise ValueError("it is no entry of the cache")
+        return Outcome("ok", row["reason"], found, dropped, files, cached=True)
 
 
 def configuration(file: str) -> list[tuple[str, str]]:
@@ -116,6 +122,11 @@ def run_bounded(command: Sequence[str], cwd: str, timeout: float,
         if children is not None:
             children.add(child.pid)
         try:
+            # A unit could otherwise fill the disk with messages.
+            resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (regular.LARGEST, regular.LARGEST))
+        except (OSError, ValueError):
+            pass  # it has ended, or its limit is lower
+        try:
             status = _wait(child, timeout)
         finally:
             if child.poll() is None:
@@ -124,19 +135,38 @@ def run_bounded(command: Sequence[str], cwd: str, timeout: float,
             if children is not None:
                 children.discard(child.pid)
         errors.seek(0)
-        return status, errors.read().decode("utf-8", "replace")
+        return status, errors.read(LONGEST_ERRORS).decode("utf-8", "replace")
+
+
+class _Unconfigured(Exception):
+    """clang-tidy does not understand a .clang-tidy."""
+
+
+# What a .clang-tidy may set. Its checks are those of --checks.
+_SETTINGS = ("WarningsAsErrors", "HeaderFileExtensions", "ImplementationFileExtensions", "ExcludeHeaderFilterRegex",
+             "FormatStyle", "CheckOptions", "SystemHeaders")
+
+
+def _configuration_options(wanted: dict[str, Any]) -> list[str]:
+    kept = {name: wanted[name] for name in _SETTINGS if wanted.get(name) is not None}
+    options = [f"--config={json.dumps(kept)}"]
+    for name, option in (("ExtraArgsBefore", "--extra-arg-before"), ("ExtraArgs", "--extra-arg")):
+        words = [str(word) for word in wanted.get(name) or []]
+        options += [f"{option}={word}" for word in allowed.extra(words)]
+    return options
 
 
 class Examiner:
     """Examines units with the same tools and options; used from several threads."""
 
-    def __init__(self, tools: Tools, store: cache.Cache, timeout: float,
+    def __init__(self, found: Tools, store: cache.Cache, timeout: float,
                  extra: Sequence[str] = ()) -> None:
-        self.tools, self.store, self.timeout, self.extra = tools, store, timeout, tuple(extra)
+        self.tools, self.store, self.timeout, self.extra = found, store, timeout, tuple(extra)
         self._lock = threading.Lock()
         self._unknown: set[str] = set()
         self._children: set[int] = set()
         self._stopped = False
+        self._configurations: dict[tuple[tuple[str, str], ...], list[str]] = {}
 
     def stop(self) -> None:
         """Ends what runs; used when the whole scan is interrupted."""
@@ -153,7 +183,10 @@ class Examiner:
         if result is None:
             return None
         entry = self.store.entry(name) or {}
-        return Outcome.from_json(result, entry.get("files", []))
+        try:
+            return Outcome.from_json(result, entry.get("files", []))
+        except (KeyError, ValueError, TypeError):
+            return None  # something else has written it
 
     def known_files(self, unit: Unit) -> list[str] | None:
         """Returns the files that the unit read when it was last examined; they may have changed since."""
@@ -175,9 +208,8 @@ class Examiner:
     def examine(self, unit: Unit, overlay: str = "") -> Outcome:
         """Runs clang-tidy; if clang does not know some flags, runs it again without them."""
         try:
-            size = os.stat(unit.file).st_size
-            with open(unit.file, "rb"):
-                pass
+            with regular.open_regular(unit.file) as source:
+                size = os.fstat(source.fileno()).st_size
         except FileNotFoundError:
             return Outcome("missing", "the file does not exist")
         except OSError as error:
@@ -187,12 +219,17 @@ class Examiner:
         if not os.path.isdir(unit.directory):
             return Outcome("missing", f"its folder {unit.directory} does not exist")
         dropped: list[str] = []
+        deadline = time.monotonic() + self.timeout
+        try:
+            options = self._configured(unit.file)
+        except _Unconfigured as error:
+            return Outcome("failed", f"its .clang-tidy cannot be read: {error}")
         while True:
             with self._lock:
                 dropped += [a for a in unit.arguments[1:]
                             if a in self._unknown and a not in dropped]
             arguments = [a for a in unit.arguments if a not in dropped]
-            done, unknown = self._once(unit, arguments, overlay)
+            done, unknown = self._once(unit, arguments, overlay, options, deadline - time.monotonic())
             fresh = [a for a in unknown if a in arguments]
             if not fresh:
                 done.dropped = sorted(dropped)
@@ -200,7 +237,24 @@ class Examiner:
             with self._lock:
                 self._unknown.update(fresh)
 
-    def _once(self, unit: Unit, arguments: list[str], overlay: str) -> tuple[Outcome, list[str]]:
+    def _configured(self, file: str) -> list[str]:
+        """Returns options in place of .clang-tidy, which could pass any option to the compiler."""
+        found = tuple(configuration(file))
+        if not found:
+            return ["--config={}"]
+        if found not in self._configurations:
+            tidy = [self.tools.clang_tidy, f"--load={self.tools.module}", f"--checks={self.tools.checks}"]
+            try:
+                status, text, told = tools.output([*tidy, "--dump-config", file, "--"], "/")
+                if status:
+                    raise _Unconfigured((told.strip().splitlines() or [f"status {status}"])[0][:300])
+                self._configurations[found] = _configuration_options(yaml.safe_load(text))
+            except (Refused, yaml.YAMLError, TypeError, AttributeError) as error:
+                raise _Unconfigured(str(error).splitlines()[0]) from error
+        return self._configurations[found]
+
+    def _once(self, unit: Unit, arguments: list[str], overlay: str, options: list[str],
+              seconds: float) -> tuple[Outcome, list[str]]:
         with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
             fixes, read = os.path.join(folder, "fixes.yaml"), os.path.join(folder, "read.d")
             with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as db:
@@ -208,14 +262,14 @@ class Examiner:
             command = [
                 self.tools.clang_tidy, f"--load={self.tools.module}",
                 f"--checks={self.tools.checks}", "--header-filter=.*", "--quiet",
-                f"--export-fixes={fixes}", "-p", folder, "--extra-arg=-Wno-error",
+                f"--export-fixes={fixes}", "-p", folder, *options, "--extra-arg=-Wno-error",
                 # Passes -MD to the preprocessor, because clang-tidy removes the options -MD and -MF
                 # from the command.
                 f"--extra-arg=-Wp,-MD,{read}", *self.extra,
                 *([f"--vfsoverlay={overlay}"] if overlay else []), unit.file,
             ]
             try:
-                status, errors = run_bounded(command, unit.directory, self.timeout, self._children)
+                status, errors = run_bounded(command, unit.directory, max(seconds, 0), self._children)
             except OSError as error:
                 return Outcome("failed", f"clang-tidy does not start: {error}"), []
             if status is None:
@@ -224,13 +278,12 @@ class Examiner:
                 number = -status if status < 0 else status - 128
                 return Outcome("crashed", f"clang-tidy crashed ({_signal(number)})"), []
             try:
-                data = Path(fixes).read_bytes() if os.path.exists(fixes) else b""
+                data = regular.read(fixes) if os.path.exists(fixes) else b""
                 found = exported.diagnostics(data)
-            except (yaml.YAMLError, KeyError, TypeError, OSError) as error:
-                what = str(error).splitlines()[0]
+            except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+                what = (str(error).splitlines() or [type(error).__name__])[0]
                 return Outcome("failed", f"its results cannot be read: {what}"), []
-            files = read_files(Path(read).read_text(errors="surrogateescape"), unit.directory) \
-                if os.path.exists(read) else []
+            files = read_files(os.fsdecode(regular.read(read)), unit.directory) if os.path.exists(read) else []
             # The driver reports unknown flags in messages without a location.
             told = [errors, *(d.message for d in found if not d.path)]
             unknown = [_flag(m) for text in told for p in UNKNOWN for m in p.finditer(text)]
@@ -265,7 +318,7 @@ def _place(d: Diagnostic) -> str:
     if not d.path:
         return d.message
     try:
-        line = Source(Path(d.path).read_bytes()).position(d.offset).line
+        line = Source(regular.read(d.path)).position(d.offset).line
     except OSError:
         return f"{d.path}: {d.message}"
     return f"{d.path}:{line}: {d.message}"

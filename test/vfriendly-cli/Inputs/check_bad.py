@@ -125,12 +125,13 @@ def units(folder):
     # A project's own -Werror, flags of GCC, other languages.
     project = Project(folder)
     for entry in project.entries:
-        entry["arguments"][1:1] = ["-Werror=unused-variable", "-fconserve-stack", "-pedantic-errors"]
+        entry["arguments"][1:1] = ["-Werror=unused-variable", "-fconserve-stack", "-mno-such-thing", "-pedantic-errors"]
     project.entries.append({"directory": str(project.root), "file": "start.s", "command": "as start.s"})
     project.write()
     project.edit("src/crlf.c", "while", "int unused; while")
     out = project.run("scan", status=1)
-    assert "flags that clang does not know dropped: -fconserve-stack" in out, out
+    assert "flags that clang does not know dropped: -mno-such-thing," in out, out
+    assert out.rstrip().endswith("left out: -fconserve-stack"), out
     assert "1 of other languages left out" in out and f"\n{FINDINGS} findings" in out, out
 
 

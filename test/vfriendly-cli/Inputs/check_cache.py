@@ -56,7 +56,7 @@ def main():
     assert examined(project) == 1
 
     # An entry cut short, as by a full disk, is none.
-    for entry in (project.root / ".vfriendly").glob("*.json"):
+    for entry in project.results():
         entry.write_bytes(entry.read_bytes()[:100])
     assert examined(project) == 6
 

@@ -46,8 +46,7 @@ def main():
         words = [sys.executable, TOOL, "scan", "-q", "--format", "sarif", "--scheduler", address]
         child = subprocess.Popen(words, cwd=project.root, env=project.environment, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True)
-        cache = project.root / ".vfriendly"
-        while len(list(cache.glob("*.json"))) < 8 and child.poll() is None:
+        while len(project.results()) < 8 and child.poll() is None:
             time.sleep(0.02)
         middle = child.poll() is None
         os.killpg(started[1].pid, signal.SIGKILL)

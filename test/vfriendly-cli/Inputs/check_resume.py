@@ -26,10 +26,9 @@ def main():
     wanted = subprocess.run([*words, "--no-cache"], cwd=project.root, env=project.environment, capture_output=True)
     took = time.monotonic() - began
     assert wanted.returncode == 1, wanted.stderr
-    cache = project.root / ".vfriendly"
 
     def kept():
-        return len(list(cache.glob("*.json")))
+        return len(project.results())
 
     at, ended = [], 0  # what was kept at each kill; runs that ended before theirs
     while len(at) < times and ended < 10 * times:
@@ -44,7 +43,7 @@ def main():
             at.append(kept())
         else:
             ended += 1
-            shutil.rmtree(cache)  # the next has everything to do again
+            shutil.rmtree(project.cache)  # the next has everything to do again
         if draw.random() < 0.5:  # else it goes on from what there is
             project.edit("src/user.c", "// Nothing", "// Nothing at all")
             project.edit("src/user.c", "// Nothing at all", "// Nothing")
@@ -52,7 +51,7 @@ def main():
     done = subprocess.run(words, cwd=project.root, env=project.environment, capture_output=True)
     assert done.returncode == 1 and done.stdout == wanted.stdout, done.stderr
     print("killed in", times, "runs; units kept at each kill:", *at)
-    left = [p.name for p in cache.iterdir() if p.name.startswith(".new-")]
+    left = list(project.cache.glob("vfriendly/*/*/.new-*"))
     assert len(left) <= times
 
 

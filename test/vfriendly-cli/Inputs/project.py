@@ -22,9 +22,12 @@ ENVIRONMENT = {**os.environ, "VFRIENDLY_GUIDELINES": "https://example.org"}
 class Project:
     def __init__(self, folder, git=False):
         self.root = Path(folder).resolve()
+        self.cache = Path(f"{self.root}.cache")
         # The folder is no part of the work tree that the tests are in.
-        self.environment = {**ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.root.parent)}
+        self.environment = {**ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.root.parent),
+                            "XDG_CACHE_HOME": str(self.cache)}
         shutil.rmtree(self.root, ignore_errors=True)
+        shutil.rmtree(self.cache, ignore_errors=True)
         shutil.copytree(HERE / "project", self.root)
         self.entries = [self.entry(f"src/{p.name}") for p in sorted((self.root / "src").iterdir())]
         self.write()
@@ -64,6 +67,10 @@ class Project:
         assert status is None or done.returncode == status, (words, done.returncode, out, err)
         self.status, self.errors = done.returncode, err
         return out
+
+    def results(self):
+        """The files of the cache: one a unit, and one more."""
+        return sorted(self.cache.glob("vfriendly/*/*/*.json"))
 
     def sarif(self, *words, status=None):
         return json.loads(self.run("scan", "--format", "sarif", *words, status=status))["runs"][0]

@@ -10,13 +10,17 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from vfriendly import cache, database, formats, remarks, scanning, tools
+from vfriendly import cache, database, escaping, formats, remarks, scanning, tools
 from vfriendly.database import Unit
 from vfriendly.errors import CLEAN, FINDINGS, INCOMPLETE, Refused
 from vfriendly.measuring import joining, profile
 from vfriendly.scanning import Problem, Result
 from vfriendly.unit import Examiner
 
+# Maximum of --timeout in seconds: no clock and no wait of the system overflows.
+LONGEST = 1e9
+# Maximum of --jobs: each is a thread of this process.
+MOST_JOBS = 1024
 LEVELS = ("note", "warning", "error", "never")
 
 
@@ -35,7 +39,7 @@ def project_options(parser: argparse.ArgumentParser) -> None:
                        help="examine units on the workers of this dask scheduler, e.g. tcp://HOST:8786")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=600,
                        help="time limit for one unit [%(default)g]")
-    group.add_argument("--cache", metavar="DIR", help="folder for results [.vfriendly beside compile_commands.json]")
+    group.add_argument("--cache", metavar="DIR", help="folder for results [one of the project in ~/.cache/vfriendly]")
     group.add_argument("--no-cache", action="store_true",
                        help="examine all units again, e.g. after adding a header that hides another")
     group.add_argument("--quiet", "-q", action="store_true", help="do not show progress")
@@ -78,8 +82,8 @@ class Project:
 
 def open_project(options: argparse.Namespace) -> Project:
     """Raises Refused for errors that would make the whole scan fail, before any unit."""
-    if options.jobs < 0 or options.timeout <= 0:
-        raise Refused("--jobs and --timeout must be positive")
+    if options.jobs < 0 or not 0 < options.timeout < LONGEST:
+        raise Refused("--jobs and --timeout must be positive numbers")
     check_folder(getattr(options, "output", None))
     entries = database.read(options.build)
     units = entries.units
@@ -92,7 +96,7 @@ def open_project(options: argparse.Namespace) -> Project:
     store = _store(options)
     examiner = Examiner(found, store, options.timeout)
     return Project(units, entries, root, found, store, examiner,
-                   options.jobs or len(os.sched_getaffinity(0)), time.time_ns(), options)
+                   min(options.jobs or len(os.sched_getaffinity(0)), MOST_JOBS), time.time_ns(), options)
 
 
 def check_folder(output: str | None) -> None:
@@ -113,6 +117,7 @@ class Progress:
         if self._quiet or (not self._terminal and now - self._last < 15):
             return
         self._last = now
+        where = escaping.terminal(where)
         print(f"\r\033[K{where}" if self._terminal else f"vfriendly: {where}", end="" if self._terminal else "\n",
               file=sys.stderr, flush=True)
 
@@ -124,14 +129,18 @@ class Progress:
 def _store(options: argparse.Namespace) -> cache.Cache:
     if options.no_cache:
         return cache.Cache(None)
-    folder = Path(options.cache or database.locate(options.build).parent / ".vfriendly")
+    try:
+        default = cache.default_folder(str(database.locate(options.build).parent))
+        folder = Path(options.cache) if options.cache else default
+    except (OSError, RuntimeError) as error:
+        escaping.say(f"{error}; nothing is cached: name a folder with --cache DIR")
+        return cache.Cache(None)
     try:
         return cache.Cache(folder)
     except OSError as error:
         if options.cache:
             raise Refused(f"--cache {folder}: {error.strerror}") from error
-        print(f"vfriendly: {folder}: {error.strerror}; nothing is cached: name a folder with "
-              "--cache DIR", file=sys.stderr)
+        escaping.say(f"{folder}: {error.strerror}; nothing is cached: name a folder with --cache DIR")
         return cache.Cache(None)
 
 
@@ -181,7 +190,7 @@ def deliver(result: Result, options: argparse.Namespace) -> int:
     put(formats.write(options.format, result), options.output)
     if options.format != "text" or options.output:
         from vfriendly.formats.text import summary
-        print("vfriendly: " + summary(result), file=sys.stderr)
+        escaping.say(summary(result))
     return exit_status(result, options.fail_on)
 
 

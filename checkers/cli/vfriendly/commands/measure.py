@@ -6,10 +6,9 @@
 import argparse
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 
-from vfriendly import programs, remedies
+from vfriendly import escaping, programs, remedies
 from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
 from vfriendly.measuring import (
@@ -93,7 +92,7 @@ def _of_profiles(options: argparse.Namespace) -> int:
         raise Refused(f"measure {' '.join(options.words)}: put a command after --, or compare BASE NEW, "
                       "or model PROFILE, or pprof PROFILE FILE, or perfetto PROFILE FILE")
     for line in found:
-        print(line)
+        print(escaping.terminal(line))
     return CLEAN
 
 
@@ -123,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         _common.put(done.profile.to_json(), options.output)
     for line in table.lines(done.profile, options.places):
-        print(line)
+        print(escaping.terminal(line))
     if done.status:
-        print(f"vfriendly: the command ended with status {done.status}", file=sys.stderr)
+        escaping.say(f"the command ended with status {done.status}")
     return INTERRUPTED if done.interrupted else CLEAN

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vfriendly import balancing, hosting, numa, probing, sampling
+from vfriendly import balancing, escaping, hosting, numa, probing, sampling
 from vfriendly.errors import Refused
 
 # Pages of 4 KiB to move each second, 10 MiB: copying and the flushes of TLBs take less than 1 % of
@@ -95,7 +95,7 @@ def _number(text: str) -> int:
 def run(options: argparse.Namespace) -> int:
     lines: Iterable[str] = options.do(options)
     for line in lines:
-        print(line, flush=True)
+        print(escaping.terminal(line), flush=True)
     return 0
 
 

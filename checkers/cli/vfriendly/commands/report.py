@@ -5,9 +5,8 @@
 
 import argparse
 import os
-import sys
 
-from vfriendly import page
+from vfriendly import escaping, page
 from vfriendly.commands import _common
 from vfriendly.formats.text import summary
 
@@ -29,5 +28,5 @@ def run(options: argparse.Namespace) -> int:
     result = _common.scan(project, project.units)
     title = options.title or f"vfriendly: {os.path.basename(project.root) or project.root}"
     _common.put(page.write(result, title), options.output)
-    print(f"vfriendly: {summary(result)}; wrote {options.output}", file=sys.stderr)
+    escaping.say(f"{summary(result)}; wrote {options.output}")
     return _common.exit_status(result, options.fail_on)

@@ -5,9 +5,8 @@
 
 import argparse
 import os
-import sys
 
-from vfriendly import chosen, cpu_limit, programs, remedies
+from vfriendly import chosen, cpu_limit, escaping, programs, remedies
 from vfriendly.errors import Refused
 
 SENTENCE = "Starts a command with preloaded libraries and settings, after a check that they take effect in it."
@@ -31,12 +30,12 @@ def run(options: argparse.Namespace) -> int:
         name = chosen.load(program.path)
         if not name:
             raise Refused(f"{program.path}: no remedy is known to help: run vfriendly try -- first, or name one")
-        print(f"vfriendly: {name}, as vfriendly try found", file=sys.stderr)
+        escaping.say(f"{name}, as vfriendly try found")
     else:
         name = options.remedies
     counts = cpu_limit.thread_counts(os.environ) if options.auto else {}
     for variable, value in counts.items():
-        print(f"vfriendly: {variable}={value}, as the CPU limit is lower than the number of CPUs", file=sys.stderr)
+        escaping.say(f"{variable}={value}, as the CPU limit is lower than the number of CPUs")
     remedy = remedies.usable(name, program)
     if options.show:
         print(remedy.line(options.command))

@@ -5,9 +5,8 @@
 
 import argparse
 import os
-import sys
 
-from vfriendly import baseline, database, fixes, reviewing
+from vfriendly import baseline, database, escaping, fixes, reviewing
 from vfriendly.commands import _common
 from vfriendly.errors import Refused
 from vfriendly.fingerprint import relative
@@ -51,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
     if wanted:
         units = reviewing.readers(units, wanted, project.examiner, reviewing.find_scan_deps(), project.jobs)
         if not units:
-            print(f"vfriendly: no unit of {database.locate(options.build)} reads {' '.join(options.files)}: "
-                  "nothing was examined", file=sys.stderr)
+            escaping.say(f"no unit of {database.locate(options.build)} reads {' '.join(options.files)}: "
+                         "nothing was examined")
     result = _common.scan(project, units)
     if wanted:
         result.findings = [f for f in result.findings if f.path in wanted]
@@ -63,9 +62,8 @@ def run(options: argparse.Namespace) -> int:
         fixes.write(done, project.began_ns)
         for finding, why in done.left:
             place = f"{relative(finding.path, result.root)}:{finding.line}"
-            print(f"vfriendly: {place}: its fix was not applied: {why}", file=sys.stderr)
-        print(f"vfriendly: {len(done.applied)} fixes applied in {len(done.files)} files",
-              file=sys.stderr)
+            escaping.say(f"{place}: its fix was not applied: {why}")
+        escaping.say(f"{len(done.applied)} fixes applied in {len(done.files)} files")
         applied = {id(f) for f in done.applied}
         result.findings = [f for f in result.findings if id(f) not in applied]
     return _common.deliver(result, options)

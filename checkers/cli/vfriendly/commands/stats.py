@@ -5,7 +5,7 @@
 
 import argparse
 
-from vfriendly import counters
+from vfriendly import counters, escaping
 
 SENTENCE = "Shows the counters that VF_STATS=FILE wrote, and the source line of each place that waited."
 
@@ -17,5 +17,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     for line in counters.render(counters.read(options.file), counters.Symbolizer()):
-        print(line)
+        print(escaping.terminal(line))
     return 0

@@ -7,10 +7,9 @@ import argparse
 import json
 import os
 import shlex
-import sys
 from collections.abc import Callable
 
-from vfriendly import chosen, programs, remedies, running, trying
+from vfriendly import chosen, escaping, programs, remedies, running, trying
 from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
 
@@ -108,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     _common.check_folder(options.output)
     variants, left, program = _variants(options)
     for line in left:
-        print(f"vfriendly: not tried: {line}", file=sys.stderr)
+        escaping.say(f"not tried: {line}")
     if len(variants) < 2:
         raise Refused("nothing is left to try")
     show = _common.Progress(options.quiet)
@@ -120,12 +119,12 @@ def run(options: argparse.Namespace) -> int:
         status = INTERRUPTED
     show.end()
     if not trial.done:
-        print("vfriendly: interrupted before the first round ended: nothing was compared", file=sys.stderr)
+        escaping.say("interrupted before the first round ended: nothing was compared")
         return status
     print(f"{trial.done} runs of each, in turn; medians; gain: how many times better than {variants[0].name}, "
           "with 95 % intervals for the whole table")
     for line in [*trial.table(), *trial.verdict()]:
-        print(line)
+        print(escaping.terminal(line))
     best = trial.best(trial.metrics[0])
     if best:
         print(f"  {best.line}")

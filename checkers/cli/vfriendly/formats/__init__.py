@@ -6,7 +6,7 @@
 import importlib
 from dataclasses import dataclass
 
-from vfriendly import catalogue
+from vfriendly import catalogue, escaping
 from vfriendly.findings import Finding
 from vfriendly.fingerprint import relative
 from vfriendly.fixes import Suggestion, patch, suggestion, within
@@ -44,9 +44,9 @@ class Comment:
     suggestion: Suggestion | None
 
 
-def comment(finding: Finding, result: Result, diff_mark: str = "```") -> Comment:
-    text = [finding.message]
-    text += [f"{r.name}: {r.text}" for r in finding.remarks]
+def comment(finding: Finding, result: Result) -> Comment:
+    text = [escaping.markdown(finding.message)]
+    text += [escaping.markdown(f"{r.name}: {r.text}") for r in finding.remarks]
     if not finding.edits:
         return Comment("\n".join(text), None)
     lines = suggestion(finding.edits, result.sources[finding.edits[0].path])
@@ -55,11 +55,12 @@ def comment(finding: Finding, result: Result, diff_mark: str = "```") -> Comment
             and (hunks is None or within(hunks.get(lines.path, ()), lines.first, lines.last)):
         return Comment("\n".join(text), lines)
     names = {e.path: relative(e.path, result.root) for e in finding.edits}
-    text += ["", "Fix:", f"{diff_mark}diff", patch(finding.edits, result.sources, names).rstrip("\n"),
-             diff_mark]
+    change = patch(finding.edits, result.sources, names).rstrip("\n")
+    mark = escaping.fence(change)
+    text += ["", "Fix:", f"{mark}diff", change, mark]
     return Comment("\n".join(text), None)
 
 
 def write(name: str, result: Result) -> str:
     module = importlib.import_module(f"vfriendly.formats.{name.replace('-', '_')}")
-    return str(module.write(result))
+    return escaping.document(str(module.write(result)))

@@ -3,24 +3,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """GitHub's workflow commands: annotations in the log and on the changed lines."""
 
-from vfriendly import catalogue, formats
+from vfriendly import catalogue, escaping, formats
 from vfriendly.fingerprint import relative
 from vfriendly.scanning import Result
 
 LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
 def _command(level: str, title: str, text: str, path: str, line: int = 0, column: int = 0) -> str:
     where = f",line={line},col={column}" if line else ""
-    return f"::{level} file={_property(path)}{where},title={_property(title)}::{_data(text)}"
+    file, title = escaping.github_property(path), escaping.github_property(title)
+    return f"::{level} file={file}{where},title={title}::{escaping.github_data(text)}"
 
 
 def write(result: Result) -> str:

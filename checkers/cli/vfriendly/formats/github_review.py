@@ -13,20 +13,11 @@ construct is put on the construct's first line in the diff, and any other into t
 import json
 from typing import Any
 
-from vfriendly import catalogue, formats
+from vfriendly import catalogue, escaping, formats
 from vfriendly.findings import Finding
 from vfriendly.fingerprint import relative
 from vfriendly.fixes import within
 from vfriendly.scanning import Result
-
-
-def _fence(text: str) -> str:
-    """A fence longer than any in the text."""
-    longest = 2
-    for part in text.split("\n"):
-        ticks = len(part) - len(part.lstrip("`"))
-        longest = max(longest, ticks)
-    return "`" * (longest + 1)
 
 
 def _line(finding: Finding, result: Result) -> int | None:
@@ -51,7 +42,7 @@ def write(result: Result) -> str:
         text = f"{note.text}\n\n[{f.check}]({catalogue.rule(f.check).url})"
         line = _line(f, result)
         if line is None:
-            body.append(f"`{path}:{f.line}`: {text}")
+            body.append(f"{escaping.markdown_code(f'{path}:{f.line}')}: {text}")
             continue
         one: dict[str, Any] = {"path": path, "line": line, "side": "RIGHT"}
         if note.suggestion:
@@ -59,10 +50,11 @@ def write(result: Result) -> str:
             one["line"] = s.last
             if s.first != s.last:
                 one["start_line"], one["start_side"] = s.first, "RIGHT"
-            fence = _fence(s.text)
+            fence = escaping.fence(s.text)
             text += f"\n{fence}suggestion\n{s.text}\n{fence}"
         comments.append({**one, "body": text})
-    body += [f"`{relative(p.path, result.root)}`: {formats.describe_problem(p.status, p.reason)}"
+    body += [f"{escaping.markdown_code(relative(p.path, result.root))}: "
+             f"{escaping.markdown(formats.describe_problem(p.status, p.reason))}"
              for p in result.problems]
     review = {"event": "COMMENT", "body": "\n\n".join(body), "comments": comments}
     return json.dumps(review, indent=1, ensure_ascii=False) + "\n"

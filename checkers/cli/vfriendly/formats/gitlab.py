@@ -21,7 +21,8 @@ def write(result: Result) -> str:
     } for f in result.findings]
     for p in result.problems:
         path = relative(p.path, result.root)
-        name = hashlib.sha256(f"{formats.NOT_EXAMINED}\0{path}\0{p.reason}".encode()).hexdigest()[:32]
+        text = f"{formats.NOT_EXAMINED}\0{path}\0{p.reason}"
+        name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         rows.append({
             "description": formats.describe_problem(p.status, p.reason),
             "check_name": formats.NOT_EXAMINED, "fingerprint": name, "severity": "blocker",

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, TypedDict
-from urllib.parse import quote
 
-from vfriendly import __version__, catalogue, formats
+from vfriendly import __version__, catalogue, escaping, formats
 from vfriendly.findings import Edit, Finding
 from vfriendly.fingerprint import relative
 from vfriendly.scanning import Result
@@ -81,8 +80,8 @@ class SarifResult(TypedDict):
 def _artifact(path: str, root: str) -> ArtifactLocation:
     name = relative(path, root)
     if name.startswith("/"):
-        return {"uri": "file://" + quote(name)}
-    return {"uri": quote(name), "uriBaseId": BASE}
+        return {"uri": "file://" + escaping.uri(name)}
+    return {"uri": escaping.uri(name), "uriBaseId": BASE}
 
 
 class Writer:
@@ -167,7 +166,7 @@ class Writer:
                   "rules": rules}
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{
             "tool": {"driver": driver}, "columnKind": "utf16CodeUnits",
-            "originalUriBaseIds": {BASE: {"uri": "file://" + quote(self.result.root.rstrip("/")) + "/"}},
+            "originalUriBaseIds": {BASE: {"uri": "file://" + escaping.uri(self.result.root.rstrip("/")) + "/"}},
             "invocations": [invocation], "results": [self.one(f) for f in self.result.findings],
         }]}
 

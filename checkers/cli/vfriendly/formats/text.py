@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """For people, and for editors that read compilers' messages: PATH:LINE:COLUMN: LEVEL: …"""
 
-from vfriendly import formats
+from vfriendly import escaping, formats
 from vfriendly.fingerprint import relative
 from vfriendly.measuring.table import place_name
 from vfriendly.scanning import Result
@@ -28,7 +28,16 @@ def write(result: Result) -> str:
         path = relative(p.path, result.root)
         out.append(f"{path}: {formats.describe_problem(p.status, p.reason)}")
     out.append(summary(result))
-    return "\n".join(out) + "\n"
+    return "".join(escaping.terminal(line) + "\n" for line in out)
+
+
+# Maximum numbers of flags to name, and of characters of each.
+MOST_FLAGS, LONGEST_FLAG = 20, 100
+
+
+def _some(flags: list[str]) -> str:
+    shown = [flag if len(flag) <= LONGEST_FLAG else flag[:LONGEST_FLAG] + "..." for flag in flags[:MOST_FLAGS]]
+    return " ".join(shown) + (f" and {len(flags) - MOST_FLAGS} more" if len(flags) > MOST_FLAGS else "")
 
 
 def summary(result: Result) -> str:
@@ -45,5 +54,7 @@ def summary(result: Result) -> str:
     if result.other_languages:
         parts.append(f"{result.other_languages} of other languages left out")
     if result.dropped:
-        parts.append("flags that clang does not know dropped: " + " ".join(result.dropped))
+        parts.append("flags that clang does not know dropped: " + _some(result.dropped))
+    if result.left_out:
+        parts.append("options that do not only say how to read the code left out: " + _some(result.left_out))
     return ", ".join(parts)

@@ -110,7 +110,8 @@ class Resolver:
             places = [self._located(a, mappings, biases) for a in self._unwinder.frames(s, biases)]
             self.lost_code += places[0][0] in _NO_FILE
             located.append((s, places))
-        self.symbols.load(p for _, places in located for p in places if p[0].startswith("/"))
+        # Tools would wait for ever for a FIFO in place of a file.
+        self.symbols.load(p for _, places in located for p in places if self._elf(p[0]))
         # The loop of a wait may be in a caller: of a yield, or of a function that was not inlined.
         tops = Counter(tuple(places[:_CALLERS]) for s, places in located if s.kind == kinds.CPU and not s.kernel)
         least = _LEAST_SHARE * sum(tops.values())
@@ -120,7 +121,7 @@ class Resolver:
     def _spins(self, top: tuple[tuple[str, int], ...], often: bool) -> bool:
         if any(is_wait_function(f.function) for f in self.symbols.frames(*top[0])):
             return True
-        return often and any(path.startswith("/") and self._waits.is_wait(path, offset) for path, offset in top)
+        return often and any(self._elf(path) and self._waits.is_wait(path, offset) for path, offset in top)
 
     def _stack(self, s: Sample, places: list[tuple[str, int]], spins: bool, period_s: float) -> Stack:
         frames: list[Frame] = []

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from vfriendly.counters import SYMBOLIZERS
 
+# Maximum time for all addresses of a measurement. Reading 2 GB of debug information takes half a minute.
+SECONDS = 300
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -32,13 +35,18 @@ class Symbols:
 
     def load(self, addresses: Iterable[tuple[str, int]]) -> None:
         """Looks up addresses (module, address in it), all at once: reading debug information takes long."""
-        wanted = sorted({a for a in addresses if a not in self._known})
+        # A name that would end the quotes below is not asked for.
+        wanted = sorted({(module, at) for module, at in addresses
+                         if (module, at) not in self._known and not set('"\n\r') & set(module)})
         if not wanted or not self.tool:
             return
         # Quoted, as a module's name may have blanks.
         asked = "".join(f'CODE "{module}" {offset:#x}\n' for module, offset in wanted)
-        done = subprocess.run([self.tool, "--output-style=JSON"], input=asked, capture_output=True, text=True,
-                              errors="replace", check=False)
+        try:
+            done = subprocess.run([self.tool, "--output-style=JSON"], input=asked, capture_output=True, text=True,
+                                  errors="replace", timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return  # files of the process are not what they were
         for (module, offset), line in zip(wanted, done.stdout.splitlines(), strict=False):
             try:
                 symbols = json.loads(line).get("Symbol", [])

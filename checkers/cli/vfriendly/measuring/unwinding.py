@@ -8,10 +8,12 @@ every program has for exceptions. libdw reads it, here by ctypes.
 """
 
 import ctypes
+import os
 import struct
 from collections.abc import Sequence
 from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char_p, c_int, c_uint64, c_void_p
 
+from vfriendly import regular
 from vfriendly.measuring.processes import Mapping
 from vfriendly.measuring.samples import BP, IP, REGISTERS, SP, Sample
 
@@ -71,8 +73,16 @@ class _State:
         self._dwfl = dw.dwfl_begin(byref(self._callbacks))
         dw.dwfl_report_begin(self._dwfl)
         for mapping, bias in biases.items():
-            path = mapping.path.encode()
-            dw.dwfl_report_elf(self._dwfl, path, path, -1, bias, True)
+            # libdw would wait for ever if the process had put a FIFO in place of its file. It closes what it
+            # is given, unless it refuses the file.
+            path = os.fsencode(mapping.path)
+            try:
+                with regular.open_regular(mapping.path) as file:
+                    copy = os.dup(file.fileno())
+            except OSError:
+                continue
+            if not dw.dwfl_report_elf(self._dwfl, path, path, copy, bias, True):
+                os.close(copy)
         dw.dwfl_report_end(self._dwfl, None, None)
         self._usable = dw.dwfl_attach_state(self._dwfl, None, 1, byref(self._thread), None)
 

@@ -22,6 +22,7 @@ from vfriendly.measuring.called_waits import Instruction
 MOST_INSTRUCTIONS = 16
 # Bytes of code around the address: 16 instructions on either side.
 _AROUND = 96
+_SECONDS = 20  # maximum time for the code at one address
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)(?:\s+(.*))?$")
 _SYMBOL = re.compile(r"<([^>+]+)>$")
 # Functions that wait by spinning, where a library has names.
@@ -60,9 +61,12 @@ class Waits:
 
     def _code(self, module: str, begin: int, end: int) -> list[Instruction]:
         assert self._tool
-        done = subprocess.run([self._tool, "-d", "--no-show-raw-insn", f"--start-address={begin:#x}",
-                               f"--stop-address={end:#x}", module],
-                              capture_output=True, text=True, errors="replace", check=False)
+        try:
+            done = subprocess.run([self._tool, "-d", "--no-show-raw-insn", f"--start-address={begin:#x}",
+                                   f"--stop-address={end:#x}", module],
+                                  capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return []  # the file of the process is not what it was
         return parse(done.stdout)
 
 

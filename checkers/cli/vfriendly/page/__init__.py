@@ -5,10 +5,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from html import escape
 from pathlib import Path
 
 from vfriendly import catalogue, fixes, formats
+from vfriendly.escaping import html_text as escape
 from vfriendly.findings import Finding
 from vfriendly.fingerprint import relative
 from vfriendly.formats.text import summary
@@ -16,6 +16,8 @@ from vfriendly.page import profile
 from vfriendly.scanning import Result
 from vfriendly.sources import decode
 
+# Whatever a text of others does, the page loads nothing and sends nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 HERE = Path(__file__).resolve().parent
 # AROUND is the number of lines shown before and after the construct that contains a finding,
 # LONGEST the maximum number of lines shown before and after the line of the finding.
@@ -103,6 +105,7 @@ def write(result: Result, title: str) -> str:
     options = "".join(f'<option>{escape(name)}</option>' for name in sorted(checks))
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title><style>{(HERE / 'page.css').read_text()}</style></head><body>",
         f"<h1>{escape(title)}</h1><p>{escape(summary(result))}</p>",

@@ -5,8 +5,8 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from html import escape
 
+from vfriendly.escaping import html_text as escape
 from vfriendly.measuring.joining import Joined
 from vfriendly.measuring.profile import CAUSES, ON_CPU, Place, Profile, Stack, share
 from vfriendly.measuring.symbols import Frame
@@ -105,11 +105,11 @@ def time_line(profile: Profile) -> str:
             if height < _LOWEST:
                 continue
             tops[part] -= height
-            bars.append(f'<rect class="{name.replace(" ", "-")}" x="{part * width:.1f}" y="{tops[part]:.1f}" '
+            bars.append(f'<rect class="{escape(name.replace(" ", "-"))}" x="{part * width:.1f}" y="{tops[part]:.1f}" '
                         f'width="{width:.1f}" height="{height:.1f}"><title>{escape(name)}, from '
                         f"{part * profile.wall_s / parts:.2f} s: {used:.3f} s</title></rect>")
     names = "".join('<span><svg viewBox="0 0 10 10" aria-hidden="true">'
-                    f'<rect class="{n.replace(" ", "-")}" width="10" height="10"/></svg>{escape(n)}</span>'
+                    f'<rect class="{escape(n.replace(" ", "-"))}" width="10" height="10"/></svg>{escape(n)}</span>'
                     for n in ("work", *CAUSES) if n in profile.timeline)
     return (f"<figure><figcaption>CPUs in use over {seconds(profile.wall_s)}, of {profile.cpus}</figcaption>"
             f'<svg class="times" role="img" aria-label="time line" preserveAspectRatio="none" '
