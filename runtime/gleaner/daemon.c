@@ -14,6 +14,7 @@
 #include "hypervisor.h"
 #include "platform/linux/kernel.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,7 +329,11 @@ static void start(struct daemon *d, const struct gl_options *options,
     d->settings.has_metric = !wrong;
   }
   if (options->log) {
-    d->log = fopen(options->log, "ae");
+    /* Nothing is written where a link leads that others may have made. */
+    int log =
+        open(options->log,
+             O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+    d->log = log >= 0 ? fdopen(log, "a") : NULL;
     if (!d->log)
       fprintf(stderr, "gleaner: %s: %s\n", options->log, strerror(errno));
   }

@@ -7,7 +7,9 @@
 #include "gleaner/output.h"
 #include "gleaner/policy.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 struct value {
   const char *name, *type, *help;
@@ -75,11 +77,30 @@ void gl_print_quoted(const char *text, FILE *to) {
   fputc('"', to);
 }
 
+/* Creates a file that did not exist. Whoever else can write in the folder may
+ * have made a link of this name, or another file: the name is removed first,
+ * and what a link leads to is neither opened nor changed. */
+static FILE *create(const char *path) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    int file =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (file >= 0) {
+      FILE *to = fdopen(file, "w");
+      if (!to)
+        close(file);
+      return to;
+    }
+    if (errno != EEXIST || unlink(path) != 0)
+      break;
+  }
+  return NULL;
+}
+
 int gl_write_prometheus(const struct gl_record *record, const char *path) {
   char draft[600];
   if (!gl_print(draft, sizeof draft, "%s.%d", path, record->supervisor))
     return ENAMETOOLONG;
-  FILE *to = fopen(draft, "we");
+  FILE *to = create(draft);
   if (!to)
     return errno;
   struct value values[MOST_VALUES];
