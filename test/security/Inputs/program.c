@@ -19,8 +19,13 @@
 
 static char opened[4096];
 static int is_own;
+/* jemalloc reads two settings of the kernel when it starts, wherever it is used. */
+static int is_jemallocs(const char *path) {
+  return strcmp(path, "/proc/sys/vm/overcommit_memory") == 0 ||
+         strcmp(path, "/sys/kernel/mm/transparent_hugepage/enabled") == 0;
+}
 static void note(const char *path) {
-  if (is_own || !path || strlen(opened) + strlen(path) + 2 > sizeof opened)
+  if (is_own || !path || is_jemallocs(path) || strlen(opened) + strlen(path) + 2 > sizeof opened)
     return;
   strcat(opened, " ");
   strcat(opened, path);
