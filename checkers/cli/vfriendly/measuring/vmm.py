@@ -11,8 +11,8 @@ have a report of `perf kvm stat`.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
+from vfriendly import regular
 from vfriendly.errors import Refused
 
 # Of /proc/PID/stat, in which times are in units of 1/100 s on all processors for which KVM exists.
@@ -82,7 +82,7 @@ def _exits(lines: list[str]) -> Time | None:
 def read(path: str) -> Time:
     """Raises Refused if the file has none of the counters, or has them once."""
     try:
-        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
+        lines = [line.strip() for line in regular.read(path).decode().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{path}: cannot be read: {error}") from None
     try:
