@@ -27,7 +27,7 @@ _YIELDS = re.compile(r"(__|_*GI_)?sched_yield(@.*)?|thrd_yield(@.*)?|pthread_yie
 # These do not return: the code of exceptions that are not thrown.
 _ENDS = re.compile(r"__clang_call_terminate|(_ZSt9terminatev|_Unwind_Resume|abort|__stack_chk_fail)(@.*)?")
 _FRAME = re.compile(r"-0x[0-9a-f]+\(%rbp\)|(0x[0-9a-f]+)?\(%rsp\)")
-_COPIES = re.compile(r"mov([bwlq]|abs|[sz][bwl][wlq]?)?$")
+COPIES = re.compile(r"mov([bwlq]|abs|[sz][bwl][wlq]?)?$")
 _CLOBBERED = frozenset({"a", "c", "d", "si", "di", "r8", "r9", "r10", "r11"})
 
 Function = Callable[[int], "list[Instruction]"]
@@ -123,7 +123,7 @@ class _Loop:
     def _store(self, i: Instruction, part: str) -> bool:
         if i.name.startswith(EXCHANGES):
             return self._read(i, part)
-        if not _FRAME.fullmatch(part) or not _COPIES.match(i.name):
+        if not _FRAME.fullmatch(part) or not COPIES.match(i.name):
             return False
         self._now[part] = all(self._is_same(s) for s in i.parts[:-1])
         return True
@@ -132,7 +132,7 @@ class _Loop:
         if i.name.startswith("lea"):
             same = all(self._is_fixed(s) for s in sources)
         else:
-            same = bool(_COPIES.match(i.name)) and all(self._is_same(s) for s in sources)
+            same = bool(COPIES.match(i.name)) and all(self._is_same(s) for s in sources)
         (self._changing.discard if same else self._changing.add)(family(register))
 
     def _is_same(self, operand: str) -> bool:

@@ -97,6 +97,7 @@ def _only_waits(loop: list[Instruction]) -> bool:
     if not 0 < len(loop) <= MOST_INSTRUCTIONS:
         return False
     changed, reads = set[str](), list[str]()
+    computed = _computed(loop)
     for i in loop:
         exchange = i.name.startswith(called_waits.EXCHANGES)
         if i.name.startswith(("call", "ret", "syscall", "push", "rep")):
@@ -109,4 +110,19 @@ def _only_waits(loop: list[Instruction]) -> bool:
             reads.append(memory[1])
         if written and not called_waits.MEMORY.search(written):
             changed |= {called_waits.family(r) for r in called_waits.REGISTER.findall(written)}
-    return any(not {called_waits.family(r) for r in called_waits.REGISTER.findall(read)} & changed for read in reads)
+    addresses = [{called_waits.family(r) for r in called_waits.REGISTER.findall(read)} for read in reads]
+    return any(not a & changed for a in addresses) and not any(a & computed for a in addresses)
+
+
+def _computed(loop: list[Instruction]) -> set[str]:
+    """Returns the registers that the loop computes, as opposed to what it reads: an index of a search is one."""
+    found = set[str]()
+    for _ in range(2):  # A copy may stand before what it copies.
+        for i in loop:
+            written = i.written
+            if not written or called_waits.MEMORY.search(written):
+                continue
+            sources = {called_waits.family(r) for part in i.parts[:-1] for r in called_waits.REGISTER.findall(part)}
+            if not called_waits.COPIES.match(i.name) or sources & found:
+                found |= {called_waits.family(r) for r in called_waits.REGISTER.findall(written)}
+    return found

@@ -58,6 +58,14 @@ FUNCTION int work_find(int *p) {
     p++;
   return *p;
 }
+// A search reads its table's size again and again, and another slot each time.
+volatile unsigned mask = 7;
+FUNCTION int work_probe(unsigned key) {
+  unsigned i = key & mask;
+  while (numbers[i] != 7)
+    i = (i * 5 + 1) & mask;
+  return numbers[i];
+}
 // The call has an effect.
 FUNCTION void step() { kept = kept * 31 + 7; }
 FUNCTION void work_call() {
@@ -90,5 +98,5 @@ int main(int argc, char **) {
     wait_std_yield();
     other.join();
   }
-  return work_bound(2) + work_sum(1) - work_find(one);
+  return work_bound(2) + work_sum(1) + work_probe(0) - work_find(one);
 }
