@@ -98,7 +98,7 @@ def crowds():
             return read(file.name)
 
     spins = [stack("spin", "spinning", 300, 2.7, frame("wait", "a.c", 1)), stack("cpu", "other", 100, 0.9)]
-    redis = Crowd(1.0, 5.1, 4.8, 3.5, 9.0, {"io_thd_1": {"threads": 1, "cpu_s": 0.7, "delay_s": 2.0}}, ["Redis"])
+    redis = Crowd(1.0, 5.1, 4.8, 4.0, 3.5, 9.0, {"io_thd_1": {"threads": 1, "cpu_s": 0.7, "delay_s": 2.0}}, ["Redis"])
     first, second = said(redis, *spins)
     assert first == ("5 threads share one CPU: set io-threads 1 (redis.conf, or --io-threads 1): vfriendly try --remedies "
                      "threads"), first

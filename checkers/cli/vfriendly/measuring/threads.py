@@ -32,7 +32,8 @@ class Crowd:
     cpus: float  # that the program may use
     active: float = 0  # threads that could run, where they shared CPUs; else in the mean
     runnable: float = 0  # mean of threads that could run at once
-    crowded_s: float = 0  # time in which more threads could run than there are CPUs
+    seen_s: float = 0  # time between the looks
+    crowded_s: float = 0  # of that, time in which more threads could run than there are CPUs
     delay_s: float = 0  # threads waited for a CPU
     names: dict[str, dict[str, float]] = field(default_factory=dict)  # threads, cpu_s and delay_s by name
     pools: list[str] = field(default_factory=list)  # names of vfriendly.pools
@@ -110,6 +111,7 @@ class Threads:
         found = Crowd(cpus, delay_s=sum(t.delay_ns for t in self._threads.values()) / 1e9)
         found.runnable = sum(s * n for s, n, _ in self._intervals) / wall
         crowded = [(s, active) for s, n, active in self._intervals if n >= CROWDED * cpus and active > cpus]
+        found.seen_s = wall
         found.crowded_s = sum(s for s, _ in crowded)
         some = crowded or [(s, active) for s, _, active in self._intervals]
         found.active = sum(s * active for s, active in some) / sum(s for s, _ in some)
