@@ -188,9 +188,9 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                 ended = f" in {options.seconds} s"
             if ended:
                 left = balancer.imbalance(where | done)
-                yield f"moved {moved} pages{ended}: {len(where)} hot shared pages, imbalance {left:.1f} %"
                 if home:
-                    yield f"and {home} pages to the node that uses them"
+                    yield f"{home} pages in all went to the node that uses them"
+                yield f"moved {moved} pages{ended}: {len(where)} hot shared pages, imbalance {left:.1f} %"
                 if moved and left > numa.thresholds(len(nodes))[0]:
                     yield "the kernel took pages back: run again with --hold to keep them"
                 return
