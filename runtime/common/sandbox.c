@@ -11,12 +11,19 @@
 
 #include "common/sandbox.h"
 #include "common/process_wide.h"
+#include "platform/linux/kernel.h"
 #include <dlfcn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int vf_sandboxed;
+uint32_t vf_sandbox;
+
+/* The optional calls of other threads take some us. The wait for them is
+ * limited, as they may be those of a thread that a signal handler interrupted,
+ * or that a fork left behind. */
+#define WAITS 1000
+#define WAIT_NS 100000
 
 /* prctl as the processor's calling convention has it: its further arguments are
  * long, and those that a caller left out are not read by the kernel. */
@@ -25,8 +32,14 @@ typedef int control(int, unsigned long, unsigned long, unsigned long,
 VF_API control vf_own_prctl __asm__("prctl");
 
 static void begin(void) {
-  if (__atomic_exchange_n(&vf_sandboxed, 1, __ATOMIC_RELAXED))
+  uint32_t before =
+      __atomic_fetch_or(&vf_sandbox, VF_SANDBOXED, __ATOMIC_RELAXED);
+  if (before & VF_SANDBOXED)
     return;
+  for (int i = 0; i != WAITS && before != 0; ++i) {
+    vf_sleep_ns(WAIT_NS);
+    before = __atomic_load_n(&vf_sandbox, __ATOMIC_RELAXED) & ~VF_SANDBOXED;
+  }
   if (vf_before_sandbox)
     vf_before_sandbox();
 }

@@ -69,7 +69,9 @@ struct vf_given vf_give_back(size_t bytes) {
    * thread at a time runs this function. */
   static struct vf_pages_batch batch;
   struct vf_given sum = {0};
-  while (!vf_is_sandboxed() && sum.bytes < bytes &&
+  if (!vf_begin_optional())
+    return sum;
+  while (sum.bytes < bytes &&
          vf_pages_begin_giving(&batch, bytes - sum.bytes < BATCH_BYTES
                                            ? bytes - sum.bytes
                                            : BATCH_BYTES)) {
@@ -80,6 +82,7 @@ struct vf_given vf_give_back(size_t bytes) {
     sum.bytes += batch.bytes;
     sum.ranges += (uint64_t)batch.n;
   }
+  vf_end_optional();
   return sum;
 }
 

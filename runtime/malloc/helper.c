@@ -203,7 +203,7 @@ static bool create(void) {
  * not in a privileged process: its threads call vf_caller_look instead. Returns
  * true if there is a helper now. */
 static bool start(void) {
-  if (__libc_single_threaded || vf_is_privileged() || vf_is_sandboxed())
+  if (__libc_single_threaded || vf_is_privileged())
     return false;
   struct vf_pages_totals totals = vf_pages_totals();
   if (vf_used_for_blocks(&totals) + totals.resident <= vf_worth)
@@ -241,9 +241,7 @@ static void make_room(void) {
     vf_pages_unmap();
 }
 
-bool vf_helper_tell(size_t drained) {
-  if (vf_is_sandboxed())
-    return false;
+static bool tell(size_t drained) {
   make_room();
   if (__atomic_load_n(&state, __ATOMIC_RELAXED) == TOLD)
     return false;
@@ -252,6 +250,14 @@ bool vf_helper_tell(size_t drained) {
     return true;
   }
   return start() || vf_caller_look(drained);
+}
+
+bool vf_helper_tell(size_t drained) {
+  if (!vf_begin_optional())
+    return false;
+  bool result = tell(drained);
+  vf_end_optional();
+  return result;
 }
 
 bool vf_helper_stop(void) {

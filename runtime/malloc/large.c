@@ -35,14 +35,22 @@
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
+/* Lets the kernel clear whole pages. Returns false if it cannot, as for locked
+ * memory, or must not be asked. */
+static bool clear_pages(char *first, char *end) {
+  if (first >= end || !vf_begin_optional())
+    return false;
+  bool good = madvise(first, (size_t)(end - first), MADV_DONTNEED) == 0;
+  vf_end_optional();
+  return good;
+}
+
 void vf_large_clear(void *start, size_t size) {
   size_t page = page_size();
   char *from = start, *to = from + size;
   char *first = (char *)(((uintptr_t)from + page - 1) & ~(page - 1));
   char *end = (char *)((uintptr_t)to & ~(page - 1));
-  /* Falls back to writing zeros, because madvise fails on locked memory. */
-  if (first >= end || vf_is_sandboxed() ||
-      madvise(first, (size_t)(end - first), MADV_DONTNEED) != 0) {
+  if (!clear_pages(first, end)) {
     memset(start, 0, size);
     return;
   }
@@ -97,9 +105,10 @@ void vf_large_move(void *to, size_t to_size, void *from, size_t size) {
   size_t page = page_size();
   int tries = TRIES_MAX;
   if ((((uintptr_t)to | to_size | (uintptr_t)from | size) & (page - 1)) != 0 ||
-      vf_is_sandboxed()) {
+      !vf_begin_optional()) {
     memcpy(to, from, size);
     return;
   }
   move(to, to_size, from, size, page, &tries);
+  vf_end_optional();
 }

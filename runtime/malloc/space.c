@@ -36,8 +36,10 @@ static void read_limits(void) {
 
 void *vf_space_map(size_t size) {
   int saved = errno;
-  if (!vf_is_sandboxed())
+  if (vf_begin_optional()) {
     read_limits();
+    vf_end_optional();
+  }
   void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = saved;
@@ -46,7 +48,10 @@ void *vf_space_map(size_t size) {
 
 bool vf_space_unmap(void *start, size_t size) {
   int saved = errno;
-  bool good = !vf_is_sandboxed() && munmap(start, size) == 0;
+  if (!vf_begin_optional())
+    return false;
+  bool good = munmap(start, size) == 0;
+  vf_end_optional();
   errno = saved;
   return good;
 }

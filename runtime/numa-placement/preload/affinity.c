@@ -51,9 +51,9 @@ static void note(const void *module) {
 /* Returns the mask to use instead of `given`, a mask of `size` bytes that the
  * code at caller has passed: the remapped mask, stored in *room, or NULL if
  * `given` is to be used. */
-static const cpu_set_t *remapped(const void *caller, size_t size,
-                                 const cpu_set_t *given,
-                                 struct vf_cpu_mask *room) {
+static const cpu_set_t *mapped(const void *caller, size_t size,
+                               const cpu_set_t *given,
+                               struct vf_cpu_mask *room) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   const unsigned char *bytes = (const unsigned char *)given;
   /* Ignores the numbers of CPUs that the machine does not have, as the kernel
@@ -61,7 +61,7 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
    * error: a program may count the CPUs by trying masks until one fails. */
   bool names_allowed = false, names_other = false;
   /* NULL removes the mask of attributes. */
-  if (order->count == 0 || !given || vf_is_sandboxed())
+  if (order->count == 0 || !given)
     return NULL;
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   *room = (struct vf_cpu_mask){{0}};
@@ -84,14 +84,25 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
   return (const cpu_set_t *)room;
 }
 
+static const cpu_set_t *remapped(const void *caller, size_t size,
+                                 const cpu_set_t *given,
+                                 struct vf_cpu_mask *room) {
+  if (!vf_begin_optional())
+    return NULL;
+  const cpu_set_t *result = mapped(caller, size, given, room);
+  vf_end_optional();
+  return result;
+}
+
 /* A thread of another process may have other CPUs allowed, so masks for it are
  * not remapped. */
 static bool is_own_thread(pid_t id) {
-  if (id == 0 || vf_is_sandboxed())
+  if (id == 0 || !vf_begin_optional())
     return id == 0;
   int saved = errno;
   bool own = syscall(SYS_tgkill, getpid(), id, 0) == 0;
   errno = saved;
+  vf_end_optional();
   return own;
 }
 

@@ -93,13 +93,14 @@ static void place(void *memory, size_t size, const void *caller) {
   /* True while the library asks OpenMP for the nodes of its threads: OpenMP may
    * allocate meanwhile. */
   static __thread bool busy __attribute__((tls_model("initial-exec")));
-  if (busy || vf_is_sandboxed() || is_openmp(caller))
+  if (busy || is_openmp(caller) || !vf_begin_optional())
     return;
   busy = true;
   /* Without VF_NUMA_EARLY, vf_numa_place may start an OpenMP team to touch the
    * pages. A program does not expect an allocation to start threads. */
   vf_numa_place(memory, size, vf_numa_settings.policy | VF_NUMA_EARLY);
   busy = false;
+  vf_end_optional();
 }
 
 static inline bool is_large(size_t size) {

@@ -172,7 +172,10 @@ struct start {
 static struct start begin(void *data) {
   struct start start = *(struct start *)data;
   free(data);
-  bind_self(start.turn);
+  if (vf_begin_optional()) { /* It may look the machine up, too. */
+    bind_self(start.turn);
+    vf_end_optional();
+  }
   return start;
 }
 
@@ -200,7 +203,7 @@ static bool are_bound(const pthread_attr_t *attributes) {
 /* Returns what the new thread needs to bind itself, or NULL if the thread is
  * left alone. */
 static struct start *to_start(const pthread_attr_t *attributes) {
-  if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF || vf_is_sandboxed())
+  if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF)
     return NULL;
   if (are_bound(attributes)) {
     vf_count_numa_preload(VF_NUMA_PIN_KEPT);
