@@ -70,11 +70,6 @@ void findVanishing(FunctionView &Here);
 /// else 0.
 uint64_t stackSize(const Allocation &A, const FunctionView &Here);
 
-/// Returns the number of bytes that moveToStack has added to the frame of F: in
-/// this run of the pass or an earlier one, in F or in a function that has since
-/// been inlined into F.
-uint64_t movedToFrame(const llvm::Function &F);
-
 /// Replaces the block of A by an alloca in the entry block of the function, and
 /// deletes A.Call and the calls that free the block.
 ///

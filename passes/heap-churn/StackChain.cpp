@@ -8,18 +8,19 @@
 
 #include "passes/heap-churn/StackChain.h"
 
-#include "passes/heap-churn/Rewrite.h"
+include "passes/analysis/heap/Allocation.h"
 
 #include "llvm/ADT/GraphTraits.h"
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 
 #include <algorithm>
 
-using namespace llvm;
+    using namespace llvm;
 
 namespace {
 
@@ -52,6 +53,19 @@ namespace vfriendly {
 /// Maximum number of functions visited for one allocation. The total of the
 /// module answers for most modules before.
 static constexpr size_t MostVisited = 4096;
+
+/// Returns the number of bytes that promotion has added to the frame of F: in
+/// an earlier run of the pass, in F or in a function that has since been
+/// inlined into F.
+static uint64_t movedToFrame(const Function &F) {
+  uint64_t Sum = 0;
+  for (const Instruction &I : F.getEntryBlock())
+    if (auto *Memory = dyn_cast<AllocaInst>(&I); Memory && isMarkedRewritten(I))
+      Sum += Memory->getAllocationSize(F.getDataLayout())
+                 .value_or(TypeSize::getZero())
+                 .getKnownMinValue();
+  return Sum;
+}
 
 StackChain::StackChain(Module &M) {
   DenseMap<const Function *, Called> Nodes;

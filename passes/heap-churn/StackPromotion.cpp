@@ -54,16 +54,6 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
              : 0;
 }
 
-uint64_t movedToFrame(const Function &F) {
-  uint64_t Sum = 0;
-  for (const Instruction &I : F.getEntryBlock())
-    if (auto *Memory = dyn_cast<AllocaInst>(&I); Memory && isMarkedRewritten(I))
-      Sum += Memory->getAllocationSize(F.getDataLayout())
-                 .value_or(TypeSize::getZero())
-                 .getKnownMinValue();
-  return Sum;
-}
-
 static void erase(CallBase &Call, FunctionView &Here) {
   Here.Vanishing.erase(&Call);
   auto *Invoke = dyn_cast<InvokeInst>(&Call);
