@@ -138,7 +138,10 @@ static void handle_sigterm(void) {
 
 static bool read_setting(void) {
   const char *value = vf_env_get("VF_STATS");
-  if (!value || !strchr(value, '/') || strlen(value) >= sizeof path)
+  /* A name with a point is a file of the working directory; a word is not, so
+   * that VF_STATS=yes is an error and not a file. */
+  if (!value || (!strchr(value, '/') && !strchr(value, '.')) ||
+      strlen(value) >= sizeof path)
     return vf_env_choice("VF_STATS", "0", "1", false);
   strcpy(path, value);
   return true;

@@ -18,11 +18,11 @@
  * short", "pid": 7, "program": "ls"} on a line of its own, with a single write
  * if the line fits the buffer, so that the lines of several processes do not
  * mix. It is written to the file that was stderr when the process started or,
- * with VF_STATS=PATH, appended to the file PATH. PATH must contain a slash; %p
- * in it is replaced by the process id; the file is created for its owner only,
- * and links that others may have made are not followed. If stderr is a
- * terminal, people read lines of text there instead: a verdict, the counters
- * that are not 0, and the places that waited longest.
+ * with VF_STATS=PATH, appended to the file PATH. PATH must contain a slash or a
+ * point; %p in it is replaced by the process id; the file is created for its
+ * owner only, and links that others may have made are not followed. If stderr
+ * is a terminal, people read lines of text there instead: a verdict, the
+ * counters that are not 0, and the places that waited longest.
  *
  * If the process has no handler for SIGTERM when the first library is loaded,
  * the library installs one, which prints and then ends the process as SIGTERM

@@ -49,15 +49,29 @@
 //
 // RUN: rm -rf %t.d && mkdir %t.d && env VF_STATS=%t.d/all sh -c '%t 2>&-; %t' && env VF_STATS=%t.d/of-%%p %t
 // RUN: python3 %S/Inputs/stats.py %t.d
+// A name with a point is a file of the working directory.
+// RUN: cd %t.d && env VF_STATS=stats.json %t 2>&1 | count 0
+// RUN: FileCheck --check-prefix=HERE %s < %t.d/stats.json
+// HERE: {"vfrt": {
 // RUN: env VF_STATS=%t.d/none/such %t 2>&1 | FileCheck --check-prefix=NOFILE %s
 // NOFILE: vfriendly: VF_STATS: {{.*}}/none/such: No such file or directory; writing to stderr
 // NOFILE: {"vfrt": {
 
 #include "check.h"
+#include <sys/resource.h>
+
+// Beside much other load 20 ms may pass in a single yield.
+static long sleeps(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nvcsw;
+}
 
 int main(void) {
+  long before = sleeps();
   uint32_t flag = 0;
   uint64_t state = 0;
-  for (double end = seconds() + 0.02; seconds() < end;)
+  for (double begin = seconds(), end = begin + 0.02;
+       seconds() < end || (sleeps() == before && seconds() < begin + 30);)
     state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
 }
