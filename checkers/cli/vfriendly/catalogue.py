@@ -22,9 +22,12 @@ is likely to cost in a virtual machine:
 import functools
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from vfriendly.errors import Refused
 
 DEFAULT_WEIGHT = 50
 # Findings with at least this weight are warnings, all others are notes.
@@ -85,6 +88,18 @@ def rules() -> dict[str, Rule]:
                     _weights(f.get("weights", {}).get(check)))
         for f in _catalogue()["features"] for check in f["checks"]
     }
+
+
+def page(rule_: Rule, check: str, whole: bool) -> str:
+    """Returns a rule's page: its first sections, which say what to do and to look for, and those that name the check."""
+    try:
+        text = (_folder() / rule_.guideline).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{rule_.guideline}: {error.strerror}") from None
+    parts = re.split(r"(?m)^(?=## )", text)
+    if whole or len(parts) < 3:
+        return text.strip()
+    return "".join([*parts[:3], *(part for part in parts[3:] if f"`{check}`" in part)]).strip()
 
 
 def rule(check: str) -> Rule:
