@@ -6,12 +6,13 @@
 import bisect
 import difflib
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vfriendly import cache
+from vfriendly import cache, tools
 from vfriendly.findings import INCLUDE, Edit, Finding, overlap
 from vfriendly.sources import Source, Sources, decode
 
@@ -64,6 +65,18 @@ def plan(findings: Iterable[Finding], sources: Sources, root: str) -> Plan:
                 edits.setdefault(e.path, []).append(e)
     done.files = {path: edited(sources[path], es) for path, es in edits.items()}
     return done
+
+
+def needs(applied: Iterable[Finding]) -> str:
+    """Returns what code must be built with after these fixes: folder of headers and library, or ""."""
+    headers = {found[1] for f in applied for e in f.edits
+               if (found := re.search(r'#\s*include\s*[<"](vfriendly/[^">]+)[">]', e.text))}
+    if not headers:
+        return ""
+    folder = tools.headers()
+    where = f"with -I{folder}" if folder else "with the headers of libvfrt-dev"
+    return (f"{', '.join(sorted(headers))}: compile {where}, and link -L{tools.library_folder()} -lvfrt; "
+            "or pkg-config --cflags --libs vfriendly")
 
 
 def write(done: Plan, began_ns: int) -> None:

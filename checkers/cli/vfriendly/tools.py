@@ -88,6 +88,18 @@ def library(name: str, given: str | None, option: str) -> str:
                   "or set VFRIENDLY_LIB to its folder")
 
 
+def library_folder() -> str:
+    """Returns the folder with libvfrt, of the build or the installation."""
+    folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib", "/usr/lib"]
+    return next((f for f in folders if f and any(Path(f).glob("libvfrt.*"))), "/usr/lib")
+
+
+def headers() -> str:
+    """Returns the folder that has the runtime's headers: beside its library, or in the sources; "" if there is none."""
+    folders = [Path(library_folder()).resolve().parent / "include", Path(__file__).resolve().parents[3] / "runtime/include"]
+    return next((str(f) for f in folders if (f / "vfriendly" / "spin_wait.h").is_file()), "")
+
+
 def digest_of(path: str) -> str:
     with open(path, "rb") as file:
         return digest_of_file(file)

@@ -43,6 +43,7 @@ UNKNOWN = [
 ]
 COMPILER = "clang-diagnostic-"
 LONGEST_ERRORS = 1 << 20  # bytes of stderr that are read
+DEFAULT_CHECKS = "-*,vfriendly-*"  # tools.find() of the default of --checks
 LONGEST_POLL_MS = 2**31 - 1  # poll takes an int: 24 days
 
 
@@ -79,6 +80,28 @@ def configuration(file: str) -> list[tuple[str, str]]:
         if path.is_file():
             found.append((str(path), cache.Files().digest(str(path)) or ""))
     return found
+
+
+def checks(file: str, given: str) -> str:
+    """Returns the checks of a unit: those given, or what the nearest .clang-tidy says of vfriendly's.
+
+    Only names that begin with vfriendly- count: a file that selects other checks with -* has not asked for none of these.
+    """
+    if given != DEFAULT_CHECKS:
+        return given
+    for path, _ in configuration(file):
+        try:
+            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            continue  # clang-tidy says what is wrong with it.
+        named = data.get("Checks") if isinstance(data, dict) else None
+        globs = named if isinstance(named, list) else str(named or "").replace("\n", ",").split(",")
+        own = [g.strip() for g in globs if isinstance(g, str) and g.strip().removeprefix("-").startswith("vfriendly-")]
+        if own:
+            return ",".join(["-*", *([] if not own[0].startswith("-") else ["vfriendly-*"]), *own])
+        if not (isinstance(data, dict) and data.get("InheritParentConfig")):
+            break
+    return given
 
 
 def key(unit: Unit, tools: Tools, extra: Sequence[str]) -> str:
@@ -142,7 +165,7 @@ class _Unconfigured(Exception):
     """clang-tidy does not understand a .clang-tidy."""
 
 
-# What a .clang-tidy may set. Its checks are those of --checks.
+# What a .clang-tidy may set. Its checks are for checks().
 _SETTINGS = ("WarningsAsErrors", "HeaderFileExtensions", "ImplementationFileExtensions", "ExcludeHeaderFilterRegex",
              "FormatStyle", "CheckOptions", "SystemHeaders")
 
@@ -261,7 +284,7 @@ class Examiner:
                 json.dump([unit.entry(arguments)], db)
             command = [
                 self.tools.clang_tidy, f"--load={self.tools.module}",
-                f"--checks={self.tools.checks}", "--header-filter=.*", "--quiet",
+                f"--checks={checks(unit.file, self.tools.checks)}", "--header-filter=.*", "--quiet",
                 f"--export-fixes={fixes}", "-p", folder, *options, "--extra-arg=-Wno-error",
                 # Passes -MD to the preprocessor, because clang-tidy removes the options -MD and -MF
                 # from the command.

@@ -21,6 +21,26 @@ def examined(project, *words):
     return int(re.search(r"(\d+) units", summary).group(1)) - (int(cached.group(1)) if cached else 0)
 
 
+def selects(project):
+    """The checks of .clang-tidy are honoured where it names some of ours, unless --checks is given."""
+    def found(text, *words):
+        (project.root / "src/.clang-tidy").write_text(text)
+        return {r["ruleId"] for r in project.sarif("--no-cache", *words)["results"]}
+
+    every = found("")
+    assert "vfriendly-spin-loops" in every
+    assert found("Checks: '-*,bugprone-*'") == every
+    assert found("Checks: '-vfriendly-spin-loops'") == every - {"vfriendly-spin-loops"}
+    assert found("Checks: ['-*', 'vfriendly-heap-churn*']") == {c for c in every if "heap-churn" in c}
+    assert found("Checks: '-vfriendly-spin-loops'", "--checks", "vfriendly-spin-*") == {"vfriendly-spin-loops"}
+    # That of a folder above counts where the nearest one inherits.
+    (project.root / ".clang-tidy").write_text("Checks: '-vfriendly-spin-loops'")
+    assert "vfriendly-spin-loops" not in found("InheritParentConfig: true")
+    assert found("Checks: '-*,bugprone-*'") == every
+    for file in (".clang-tidy", "src/.clang-tidy"):
+        (project.root / file).unlink()
+
+
 def main():
     project = Project(sys.argv[1])
     settle()
@@ -49,6 +69,7 @@ def main():
         "CheckOptions:\n  vfriendly-spin-loops.Style: pause\n")
     assert examined(project) == 6
     (project.root / "src/.clang-tidy").unlink()
+    selects(project)
     assert examined(project) == 0
     assert examined(project, "--checks", "vfriendly-heap*") == 6
     project.entries[0]["arguments"].insert(1, "-DX")

@@ -4,6 +4,8 @@
 """check_fix.py FOLDER: fixes, on bytes, each by itself and all at once."""
 
 import json
+import os
+import re
 import sys
 import urllib.parse
 
@@ -66,6 +68,11 @@ def main():
     apply(other.root, fixes)
     project.run("scan", "--fix", status=0)
     assert "8 fixes applied in 6 files" in project.errors, project.errors
+    # What the build lacks is said once, and is where it is said to be.
+    (said,) = [line for line in project.errors.splitlines() if "the fixes use" in line]
+    assert "vfriendly/spin_wait.h" in said and "-lvfrt" in said, said
+    include, library = (re.search(rf" {flag}([^ ,]+)", said)[1] for flag in ("-I", "-L"))
+    assert os.path.exists(f"{include}/vfriendly/spin_wait.h") and os.path.exists(f"{library}/libvfrt.a"), said
     assert contents(project) == contents(other)
     for file in SOURCES:
         assert compiles(project.root, file) is True, file
@@ -73,13 +80,14 @@ def main():
     lines = (project.root / "src/crlf.c").read_bytes().splitlines(keepends=True)
     assert all(line.endswith(b"\r\n") for line in lines), lines
     assert project.run("scan", status=0).startswith("0 findings")
+    project.run("scan", "--fix", status=0)
+    assert "the fixes use" not in project.errors, project.errors
 
     # A file that cannot be written: nothing is changed, and it is said.
     project = Project(folder)
     before = contents(project)
     project.run("scan")
     project.root.joinpath("src/crlf.c").chmod(0o444)
-    import os
     if os.geteuid():  # root may write anything
         project.run("scan", "--fix", status=1)
         assert "cannot be written" in project.errors

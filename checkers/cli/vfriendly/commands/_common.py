@@ -172,7 +172,7 @@ def _runner(project: Project) -> scanning.Runner:
     try:
         from vfriendly import cluster
     except ImportError as error:
-        raise Refused(f"--scheduler needs distributed: pip install 'vfriendly[cluster]' ({error})") from error
+        raise Refused(f"--scheduler needs distributed: pip install distributed ({error})") from error
     return cluster.on_cluster(address, project.examiner)
 
 

@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from vfriendly import editor
     except ImportError as error:
-        raise Refused(f"lsp needs pygls, version 1: pip install 'vfriendly[editor]' ({error})") from error
+        raise Refused(f"lsp needs pygls, version 1: pip install 'pygls>=1,<2' ({error})") from error
     project = _common.open_project(options)
     editor.serve(project.units, project.root, project.examiner)
     return CLEAN

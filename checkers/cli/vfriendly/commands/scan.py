@@ -64,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
             place = f"{relative(finding.path, result.root)}:{finding.line}"
             escaping.say(f"{place}: its fix was not applied: {why}")
         escaping.say(f"{len(done.applied)} fixes applied in {len(done.files)} files")
+        if what := fixes.needs(done.applied):
+            escaping.say(f"the fixes use {what}")
         applied = {id(f) for f in done.applied}
         result.findings = [f for f in result.findings if id(f) not in applied]
     return _common.deliver(result, options)
