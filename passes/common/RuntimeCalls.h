@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstrTypes.h"
 
@@ -46,6 +47,16 @@ inline bool waitsWithBound(const llvm::Loop &L) {
       return Call && calls(*Call, BoundedWaitFunction);
     });
   });
+}
+
+/// Gives a call that a pass has inserted a location, At if that is one. In a
+/// function with debug information the verifier requires one of each call that
+/// can be inlined: those of libvfrt can, if it is linked as bitcode.
+inline void setLocation(llvm::CallBase &Call, const llvm::DebugLoc &At) {
+  llvm::DISubprogram *In = Call.getFunction()->getSubprogram();
+  Call.setDebugLoc(At || !In ? At
+                             : llvm::DebugLoc(llvm::DILocation::get(
+                                   Call.getContext(), 0, 0, In)));
 }
 
 } // namespace vfriendly

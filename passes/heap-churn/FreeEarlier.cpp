@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/common/RuntimeCalls.h"
 #include "passes/heap-churn/Rewrite.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -167,7 +168,12 @@ void freeEarlier(const Allocation &A, Instruction &At, FunctionView &Here) {
   Copy->removeParamAttr(0, Attribute::NonNull);
   Copy->removeParamAttr(0, Attribute::Dereferenceable);
   Copy->insertBefore(At.getIterator());
-  Copy->setDebugLoc(A.Frees.front()->getDebugLoc());
+  // Keeps the line of a single free, by which users know it in reports of
+  // memory tools; several have in common only their scope.
+  DebugLoc Where = A.Frees.front()->getDebugLoc();
+  for (CallBase *Free : A.Frees)
+    Where = DebugLoc::getMergedLocation(Where, Free->getDebugLoc());
+  setLocation(*Copy, Where);
   for (CallBase *Free : A.Frees)
     Free->eraseFromParent();
 }

@@ -28,6 +28,7 @@
 
 #include "passes/analysis/heap/Escape.h"
 #include "passes/analysis/heap/LoopOwnership.h"
+#include "passes/common/RuntimeCalls.h"
 #include "passes/heap-churn/Rewrite.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
@@ -41,6 +42,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
@@ -364,7 +366,7 @@ private:
                     ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
                     : Taken);
     Builder.Insert(Copy);
-    Copy->setDebugLoc(Free.getDebugLoc());
+    setLocation(*Copy, Free.getDebugLoc());
   }
 
   void takeIfNeeded(CallBase &Free, Value *Size) {
@@ -401,7 +403,10 @@ private:
     Reuse->getTerminator()->setDebugLoc(Call.getDebugLoc());
     IRBuilder<> AtHead(Head->getTerminator());
     AtHead.SetCurrentDebugLocation(Call.getDebugLoc());
-    AtHead.CreateCondBr(Suffices, Reuse, Take);
+    // All iterations but few reuse the buffer.
+    AtHead.CreateCondBr(
+        Suffices, Reuse, Take,
+        MDBuilder(Here.F.getContext()).createLikelyBranchWeights());
     Head->getTerminator()->eraseFromParent();
     Here.LI.getLoopFor(Join)->addBasicBlockToLoop(Reuse, Here.LI);
     DomTreeUpdater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager)

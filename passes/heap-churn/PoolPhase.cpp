@@ -23,12 +23,12 @@
 
 #include "passes/analysis/heap/Escape.h"
 #include "passes/common/Runtime.h"
+#include "passes/common/RuntimeCalls.h"
 #include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/EHPersonalities.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -206,9 +206,7 @@ CallInst *PoolPhase::callRuntime(StringRef Name, Type *Result,
   CallInst *Call = Builder.CreateCall(Callee, Arguments);
   Call->addFnAttr(Attribute::NoUnwind);
   Call->addFnAttr(Attribute::WillReturn);
-  // In a function with debug info every inlinable call needs a location.
-  if (DISubprogram *SP = Here.F.getSubprogram(); SP && !Call->getDebugLoc())
-    Call->setDebugLoc(DILocation::get(SP->getContext(), 0, 0, SP));
+  setLocation(*Call, Before.getDebugLoc());
   return Call;
 }
 
@@ -219,7 +217,6 @@ void PoolPhase::replace(CallBase &Call, StringRef Name) const {
   append_range(Arguments, Call.args());
   CallInst *New = callRuntime(Name, Call.getType(), Arguments, Call);
   New->setMemoryEffects(Call.getMemoryEffects() | MemoryEffects::argMemOnly());
-  New->setDebugLoc(Call.getDebugLoc());
   New->takeName(&Call);
   // Does not mark the result noalias, because destroying the pool accesses the
   // block, too.

@@ -9,6 +9,7 @@
 #include "passes/numa-placement/Rewrite.h"
 
 #include "passes/common/Runtime.h"
+#include "passes/common/RuntimeCalls.h"
 #include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/MemoryBuiltins.h"
@@ -149,7 +150,9 @@ void placeAfter(CallBase &Call, const AllocationSize &Size, bool InBlocks) {
   uint32_t How = policyOf(InBlocks);
   if (isBeforeMain(*Call.getFunction()))
     How |= Early;
-  Builder.CreateCall(placeFunction(M), {&Call, Bytes, Builder.getInt32(How)});
+  setLocation(*Builder.CreateCall(placeFunction(M),
+                                  {&Call, Bytes, Builder.getInt32(How)}),
+              Call.getDebugLoc());
   Call.setMetadata(PlacedMark, MDNode::get(M.getContext(), {}));
 }
 

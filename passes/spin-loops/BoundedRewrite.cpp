@@ -14,11 +14,11 @@
 
 #include "passes/analysis/common/KeepMarks.h"
 #include "passes/common/LLVMVersions.h"
+#include "passes/common/RuntimeCalls.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
@@ -82,6 +82,7 @@ private:
   BasicBlock *Enter = nullptr, *Chunk = nullptr, *Written = nullptr;
   BasicBlock *Latch = nullptr;
   Value *Bound = nullptr;
+  DebugLoc Start;
   DenseMap<const PHINode *, Value *> Steps;
   ValueToValueMapTy Map;
   Loop *Copy = nullptr;
@@ -102,6 +103,7 @@ private:
 
 /// Computes the bound and the steps of the counters before the loop.
 void BoundedRewriter::expand() {
+  Start = L.getStartLoc();
   Enter =
       InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
   SCEVExpander Expander = expanderOf(SE);
@@ -231,9 +233,6 @@ void BoundedRewriter::closeCopy() {
   CheckLeft = BasicBlock::Create(Context, ".vf.left", &F, Written);
   InCall = BasicBlock::Create(Context, ".vf.call", &F, Written);
   IRBuilder<> B(Context);
-  DebugLoc Nowhere;
-  if (DISubprogram *In = F.getSubprogram())
-    Nowhere = DILocation::get(Context, 0, 0, In);
 
   // Begin is the number of iterations executed or skipped when Copy is entered,
   // and Limit the number at which Copy ends and the runtime is called.
@@ -279,7 +278,8 @@ void BoundedRewriter::closeCopy() {
   }
 
   B.SetInsertPoint(CheckLeft);
-  B.SetCurrentDebugLocation(Nowhere);
+  // A backtrace of a thread that waits names the loop.
+  B.SetCurrentDebugLocation(Start);
   Value *Block = B.getInt64(Plan.Block);
   Value *Left = B.CreateSub(Bound, Done, "vf.left", /*HasNUW=*/true);
   MDNode *Unlikely = MDBuilder(Context).createUnlikelyBranchWeights();
@@ -416,8 +416,7 @@ CallInst *emitBoundedCall(IRBuilder<> &B, Function &F, Value *Address,
   Made->setCallingConv(Convention);
   Made->addFnAttr(Attribute::NoUnwind);
   Made->addFnAttr(Attribute::Cold);
-  if (DISubprogram *In = F.getSubprogram())
-    Made->setDebugLoc(DILocation::get(M.getContext(), 0, 0, In));
+  setLocation(*Made, Made->getDebugLoc());
   return Made;
 }
 

@@ -9,6 +9,7 @@
 #include "passes/spin-loops/Rewrite.h"
 
 #include "passes/common/Runtime.h"
+#include "passes/common/RuntimeCalls.h"
 #include "passes/spin-loops/Fallback.h"
 
 #include "llvm/Analysis/CFG.h"
@@ -176,6 +177,7 @@ bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
     if (Key.Distance != 0)
       Waited = B.CreatePtrAdd(Waited, B.getInt64(-Key.Distance));
     CallInst *Call = B.CreateCall(Notify, {Waited});
+    setLocation(*Call, Write.getDebugLoc());
     Call->addFnAttr(Attribute::NoUnwind);
     Call->addFnAttr(Attribute::Cold);
   }

@@ -17,7 +17,6 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -270,9 +269,7 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   Call->setCallingConv(Convention);
   Call->addFnAttr(Attribute::NoUnwind);
   Call->addFnAttr(Attribute::Cold);
-  if (!Call->getDebugLoc() && L.getHeader()->getParent()->getSubprogram())
-    Call->setDebugLoc(DILocation::get(
-        M.getContext(), 0, 0, L.getHeader()->getParent()->getSubprogram()));
+  setLocation(*Call, Call->getDebugLoc());
 
   B.SetInsertPoint(Edge->getTerminator());
   Value *Counted = B.CreateAdd(State, B.getInt64(1));
