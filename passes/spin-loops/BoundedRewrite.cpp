@@ -135,6 +135,11 @@ void BoundedRewriter::copy() {
   Copy = cloneLoopWithPreheader(Written, Enter, &L, Map, ".vf.copy", &LI, &DT,
                                 Blocks);
   remapInstructionsInBlocks(Blocks, Map);
+  // An iteration of one loop is followed by one of the other: a scope says that
+  // pointers of the same iteration do not alias.
+  SmallVector<MDNode *, 2> Scopes;
+  identifyNoAliasScopesToClone(L.getBlocks(), Scopes);
+  cloneAndAdaptNoAliasScopes(Scopes, Blocks, M.getContext(), "vf.copy");
   Chunk = cast<BasicBlock>(Map[Written]);
   SmallVector<Loop::Edge, 4> Exits;
   L.getExitEdges(Exits);
@@ -202,6 +207,10 @@ void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
   for (LoadInst *Read : Plan.Reads) {
     auto *First = cast<LoadInst>(inCopy(Read));
     auto *Second = cast<LoadInst>(First->clone());
+    // What is known of the value that the iteration has read may not be true of
+    // the word's next value.
+    Second->dropUBImplyingAttrsAndMetadata();
+    Second->dropPoisonGeneratingMetadata();
     B.Insert(Second, Read->getName() + ".again");
     Value *AsBefore = B.CreateICmpEQ(First, Second);
     Same = Same ? B.CreateAnd(Same, AsBefore) : AsBefore;

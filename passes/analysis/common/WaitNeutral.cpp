@@ -54,8 +54,15 @@ static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   case Intrinsic::x86_sse2_mfence:
     return CallEffect::None;
   default:
-    return Call.doesNotAccessMemory() ? CallEffect::None : CallEffect::Other;
+    break;
   }
+  // Scopes of aliases and probes of profiles among them, which nominally write
+  // memory so that they keep their place.
+  auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call);
+  return Call.doesNotAccessMemory() ||
+                 (Intrinsic && Intrinsic->isAssumeLikeIntrinsic())
+             ? CallEffect::None
+             : CallEffect::Other;
 }
 
 static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {

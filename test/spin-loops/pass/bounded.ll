@@ -50,6 +50,38 @@ exit:
   ret void
 }
 
+; The copy has scopes of its own: a scope says that two accesses of one iteration do not alias, and an
+; iteration of the copy is followed by one of the loop as written.
+; LOOPS: scoped: loop: flag poll, bounded; @flag x4 acquire{{$}}
+; CHECK-LABEL: define void @scoped(
+; CHECK: loop.vf.copy:
+; CHECK: call void @llvm.experimental.noalias.scope.decl(metadata ![[COPY:[0-9]+]])
+; CHECK: load atomic i32, {{.*}} !alias.scope ![[COPY]]
+; CHECK: loop:
+; CHECK: call void @llvm.experimental.noalias.scope.decl(metadata ![[OWN:[0-9]+]])
+; CHECK: load atomic i32, {{.*}} !alias.scope ![[OWN]]
+; CHECK: ret void
+define void @scoped() {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  call void @llvm.experimental.noalias.scope.decl(metadata !100)
+  %v = load atomic i32, ptr @flag acquire, align 4, !alias.scope !100
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, 100000
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+declare void @llvm.experimental.noalias.scope.decl(metadata)
+!100 = !{!101}
+!101 = distinct !{!101, !102, !"look: at"}
+!102 = distinct !{!102, !"look"}
+
 ; Two words: both are read once more, and only if they are as the last iteration found
 ; them is anything skipped. Otherwise a block of polls follows, and another look.
 ; LOOPS: two_words: loop: flag poll, bounded; @flag x4 acquire; @other x4 monotonic{{$}}
@@ -254,3 +286,7 @@ exit:
   ret void
 }
 declare void @llvm.x86.sse2.pause()
+; CHECK: ![[COPY]] = !{![[COPIED:[0-9]+]]}
+; CHECK: ![[COPIED]] = distinct !{![[COPIED]], !{{[0-9]+}}, !"look: at:vf.copy"}
+; CHECK: ![[OWN]] = !{![[SCOPE:[0-9]+]]}
+; CHECK: ![[SCOPE]] = distinct !{![[SCOPE]], !{{[0-9]+}}, !"look: at"}
