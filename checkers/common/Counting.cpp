@@ -21,11 +21,15 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-std::optional<int64_t> smallConstant(const Expr *E, const ASTContext &Context) {
+std::optional<int64_t> constantOf(const Expr *E, const ASTContext &Context) {
   Expr::EvalResult Result;
   if (!E || E->isValueDependent() || !E->EvaluateAsInt(Result, Context))
     return std::nullopt;
-  std::optional<int64_t> Value = Result.Val.getInt().tryExtValue();
+  return Result.Val.getInt().tryExtValue();
+}
+
+std::optional<int64_t> smallConstant(const Expr *E, const ASTContext &Context) {
+  std::optional<int64_t> Value = constantOf(E, Context);
   if (!Value || *Value > UINT32_MAX || *Value < INT32_MIN)
     return std::nullopt;
   return Value;

@@ -16,6 +16,12 @@
 
 namespace vfriendly::tidy {
 
+/// Returns the value of E if it is an integer constant that an int64_t can
+/// represent: SIZE_MAX is none, and neither are many of __int128. E may be
+/// null.
+std::optional<int64_t> constantOf(const clang::Expr *E,
+                                  const clang::ASTContext &Context);
+
 /// Returns the value of E if it is a constant of up to 32 bits, so that the sum
 /// of two cannot overflow. E may be null.
 std::optional<int64_t> smallConstant(const clang::Expr *E,

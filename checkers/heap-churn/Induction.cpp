@@ -9,19 +9,11 @@
 #include "checkers/heap-churn/Induction.h"
 
 #include "clang/AST/ASTContext.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-std::optional<int64_t> constantOf(const Expr *E, const ASTContext &Context) {
-  Expr::EvalResult Value;
-  if (!E || E->isValueDependent() || !E->getType()->isIntegerType() ||
-      !E->EvaluateAsInt(Value, Context) ||
-      Value.Val.getInt().getSignificantBits() > 64)
-    return std::nullopt;
-  return Value.Val.getInt().getExtValue();
-}
 
 static bool names(const Stmt *S, const VarDecl &Variable) {
   if (auto *Ref = dyn_cast<DeclRefExpr>(S))
@@ -200,19 +192,17 @@ std::optional<int64_t> constantIterations(const Stmt *Loop,
                          To = constantOf(Condition->getRHS(), View.Context);
   if (!From || !To)
     return std::nullopt;
-  switch (Condition->getOpcode()) {
-  case BO_LT:
-  case BO_NE:
-    return *To - *From;
-  case BO_LE:
-    return *To - *From + 1;
-  case BO_GT:
-    return *From - *To;
-  case BO_GE:
-    return *From - *To + 1;
-  default:
+  BinaryOperatorKind Compare = Condition->getOpcode();
+  if (Compare == BO_GT || Compare == BO_GE)
+    std::swap(From, To);
+  else if (Compare != BO_LT && Compare != BO_NE && Compare != BO_LE)
     return std::nullopt;
-  }
+  int64_t Iterations;
+  if (llvm::SubOverflow(*To, *From, Iterations) ||
+      ((Compare == BO_LE || Compare == BO_GE) &&
+       llvm::AddOverflow(Iterations, INT64_C(1), Iterations)))
+    return std::nullopt;
+  return Iterations;
 }
 
 std::optional<Counted> countedBy(const Stmt *Loop, const FunctionView &View) {

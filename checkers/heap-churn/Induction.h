@@ -9,6 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_INDUCTION_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_INDUCTION_H
 
+#include "checkers/common/Counting.h"
 #include "checkers/heap-churn/FunctionView.h"
 
 namespace vfriendly::tidy {
@@ -38,9 +39,6 @@ bool isInvariant(const clang::Expr *E, const clang::Stmt *Loop,
 /// Adds the variables that S names to Found.
 void variablesOf(const clang::Stmt *S,
                  llvm::SmallPtrSetImpl<const clang::VarDecl *> &Found);
-
-std::optional<int64_t> constantOf(const clang::Expr *E,
-                                  const clang::ASTContext &Context);
 
 /// Returns the maximum number of iterations, if the loop counts from one
 /// constant to another.

@@ -66,7 +66,7 @@ static bool isAtLeast(const Expr *E, unsigned Least, const ASTContext &Context,
   Expr::EvalResult Value;
   if (!E->EvaluateAsInt(Value, Context))
     return IfUnknown;
-  return Value.Val.getInt().getExtValue() >= static_cast<int64_t>(Least);
+  return Value.Val.getInt() >= static_cast<int64_t>(Least);
 }
 
 /// Returns the part of the initializer that allocates, null if none does.

@@ -130,8 +130,9 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
     const Expr *Count = lessOne(Minus->getLHS(), Context);
     std::optional<int64_t> Last = constantOf(Minus->getLHS(), Context),
                            Iterations = constantOf(Bound, Context);
-    bool Covers = Last && Iterations ? *Last == *Iterations - 1
-                                     : Count && isSame(Count, Bound, Context);
+    bool Covers = Last && Iterations
+                      ? *Iterations > 0 && *Last == *Iterations - 1
+                      : Count && isSame(Count, Bound, Context);
     if (!Covers)
       return {};
     return {Replace(Release.Index, Name)};

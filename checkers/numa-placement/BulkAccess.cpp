@@ -8,6 +8,7 @@
 
 #include "checkers/numa-placement/BulkAccess.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
@@ -17,6 +18,7 @@
 #include "clang/AST/StmtOpenMP.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace clang;
 
@@ -187,10 +189,9 @@ private:
   }
 
   std::optional<uint64_t> constant(const Expr *E) const {
-    Expr::EvalResult Result;
-    if (E->isValueDependent() || !E->EvaluateAsInt(Result, Context))
-      return std::nullopt;
-    return Result.Val.getInt().getZExtValue();
+    std::optional<int64_t> Value = constantOf(E, Context);
+    return Value && *Value >= 0 ? std::optional<uint64_t>(*Value)
+                                : std::nullopt;
   }
 
   /// Adds the write of a function of the C or C++ library that sets all
@@ -242,9 +243,9 @@ private:
     Event.Array = Array;
     Event.Loop = &Writer;
     if (Count)
-      Event.Bytes =
-          constant(Count).value_or(0) *
-          (Size ? Size : Context.getTypeSizeInChars(Element).getQuantity());
+      Event.Bytes = llvm::SaturatingMultiply<uint64_t>(
+          constant(Count).value_or(0),
+          Size ? Size : Context.getTypeSizeInChars(Element).getQuantity());
   }
 
   /// Returns the type of the elements of an array, a vector or the memory that
@@ -309,12 +310,10 @@ private:
     auto *For = dyn_cast<ForStmt>(Loop);
     auto *Condition =
         For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-    Expr::EvalResult Bound;
-    if (!Condition || !Condition->isRelationalOp() ||
-        !Condition->getRHS()->EvaluateAsInt(Bound, Context) ||
-        Bound.Val.getInt().isNegative())
-      return 0;
-    return Bound.Val.getInt().getZExtValue() + 1;
+    std::optional<uint64_t> Bound;
+    if (Condition && Condition->isRelationalOp())
+      Bound = constant(Condition->getRHS());
+    return Bound ? *Bound + 1 : 0;
   }
 
   using Variables = llvm::SmallPtrSet<const VarDecl *, 8>;

@@ -8,6 +8,7 @@
 
 #include "checkers/numa-placement/ParallelFix.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 
@@ -71,16 +72,14 @@ std::optional<PlainLoop> plainLoop(const Stmt *S, const ASTContext &Context,
   L.To = Compare->getRHS();
   L.Compare = Compare->getOpcode();
   L.Body = For->getBody();
-  Expr::EvalResult By;
   if (auto *Unary = dyn_cast<UnaryOperator>(stripped(For->getInc()));
       Unary && Unary->isIncrementDecrementOp() &&
       names(Unary->getSubExpr(), L.Counter))
     L.Step = Unary->isIncrementOp() ? 1 : -1;
   else if (auto *Adds = dyn_cast<BinaryOperator>(stripped(For->getInc()));
            Adds && Adds->getOpcode() == BO_AddAssign &&
-           names(Adds->getLHS(), L.Counter) &&
-           Adds->getRHS()->EvaluateAsInt(By, Context))
-    L.Step = By.Val.getInt().getExtValue();
+           names(Adds->getLHS(), L.Counter))
+    L.Step = constantOf(Adds->getRHS(), Context).value_or(0);
   else
     return std::nullopt;
   bool IsUp = L.Compare == BO_LT || L.Compare == BO_LE;

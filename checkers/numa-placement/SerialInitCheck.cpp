@@ -8,6 +8,7 @@
 
 #include "checkers/numa-placement/Checks.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/Loops.h"
 #include "checkers/numa-placement/BulkAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
@@ -229,11 +230,9 @@ private:
 
   /// Returns the size of a new block; 0 if it is not known.
   uint64_t blockSize(const Expr &Block) const {
+    // Up to 32 bits, so that no product overflows.
     auto Constant = [&](const Expr *E) -> uint64_t {
-      Expr::EvalResult Result;
-      return E && !E->isValueDependent() && E->EvaluateAsInt(Result, Context)
-                 ? Result.Val.getInt().getZExtValue()
-                 : 0;
+      return std::max<int64_t>(0, smallConstant(E, Context).value_or(0));
     };
     if (auto *New = dyn_cast<CXXNewExpr>(&Block))
       return New->getArraySize()

@@ -50,7 +50,7 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
     return 0;
   Type *Byte = Type::getInt8Ty(A.Call->getContext());
   return getInitialValueOfAllocation(A.Call, &Here.TLI, Byte)
-             ? Size->getZExtValue()
+             ? Size->getLimitedValue()
              : 0;
 }
 

@@ -40,10 +40,15 @@ static bool isBeforeMain(const Function &F) {
   return F.getSection() == ".text.startup";
 }
 
+/// Returns V modulo 2^64, as what is computed at run time.
+static uint64_t lowBits(const ConstantInt &V) {
+  return V.getValue().zextOrTrunc(64).getZExtValue();
+}
+
 /// Multiplies Size by V.
 static void multiply(AllocationSize &Size, Value *V) {
   if (auto *Number = dyn_cast<ConstantInt>(V))
-    Size.Constant *= Number->getZExtValue();
+    Size.Constant *= lowBits(*Number);
   else
     Size.Factors.push_back(V);
 }
@@ -101,7 +106,7 @@ bool sizeAt(const CallBase &Call, const AllocationSize &Inside,
         return false;
       multiply(Size, Call.getArgOperand(Parameter->getArgNo()));
     } else if (auto *Number = dyn_cast<ConstantInt>(Factor)) {
-      Size.Constant *= Number->getZExtValue();
+      Size.Constant *= lowBits(*Number);
     } else if (isa<SExtInst, ZExtInst>(Factor)) {
       Worklist.push_back(cast<Instruction>(Factor)->getOperand(0));
     } else if (Operator && Operator->getOpcode() == Instruction::Mul) {
@@ -109,10 +114,8 @@ bool sizeAt(const CallBase &Call, const AllocationSize &Inside,
       Worklist.push_back(Operator->getOperand(1));
     } else if (Operator && Operator->getOpcode() == Instruction::Shl &&
                isa<ConstantInt>(Operator->getOperand(1)) &&
-               cast<ConstantInt>(Operator->getOperand(1))->getZExtValue() <
-                   63) {
-      Size.Constant <<=
-          cast<ConstantInt>(Operator->getOperand(1))->getZExtValue();
+               cast<ConstantInt>(Operator->getOperand(1))->getValue().ult(63)) {
+      Size.Constant <<= lowBits(*cast<ConstantInt>(Operator->getOperand(1)));
       Worklist.push_back(Operator->getOperand(0));
     } else {
       return false;

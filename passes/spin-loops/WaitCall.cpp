@@ -65,7 +65,7 @@ static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
       First.Address->stripAndAccumulateConstantOffsets(
           DL, From, /*AllowNonInbounds=*/true))
     return std::nullopt;
-  return (To - From).getSExtValue();
+  return (To - From).trySExtValue();
 }
 
 /// Returns a key made from the names of the globals or types that contain Words

@@ -48,7 +48,7 @@ static void locateTag(const MDNode *Tag, Location &Where) {
       Tag->getOperand(0) == Tag->getOperand(1))
     return;
   auto *Offset = mdconst::dyn_extract<ConstantInt>(Tag->getOperand(2));
-  if (!Offset)
+  if (!Offset || Offset->getValue().getSignificantBits() > 64)
     return;
   Where.Tag = Tag->getOperand(0).get();
   Where.TagOffset = Offset->getSExtValue();
@@ -64,7 +64,7 @@ Location locate(const Instruction &Access, const Value *Address, uint64_t Size,
   const Value *Base = Address->stripAndAccumulateConstantOffsets(
       DL, Offset, /*AllowNonInbounds=*/true);
   if (!isa<GEPOperator>(Base))
-    Where.Offset = Offset.getSExtValue();
+    Where.Offset = Offset.trySExtValue();
   Where.Global =
       dyn_cast<GlobalVariable>(getUnderlyingObject(Address, /*MaxLookup=*/16));
   if (Where.Global)

@@ -186,8 +186,9 @@ static Offset advance(const GEPOperator &GEP, Offset From,
   APInt Constant(DL.getIndexTypeSizeInBits(GEP.getType()), 0);
   if (GEP.accumulateConstantOffset(DL, Constant)) {
     Offset To = From;
+    std::optional<int64_t> Bytes = Constant.trySExtValue();
     if (From.Low != Anywhere &&
-        AddOverflow(From.Low, Constant.getSExtValue(), To.Low))
+        (!Bytes || AddOverflow(From.Low, *Bytes, To.Low)))
       return {Anywhere, false};
     return To;
   }

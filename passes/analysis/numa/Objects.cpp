@@ -146,8 +146,9 @@ void PointerFollower::addLocation(Value *Pointer, Path To) {
   APInt Offset(layout().getIndexTypeSizeInBits(Pointer->getType()), 0);
   Value *Base = Pointer->stripAndAccumulateConstantOffsets(
       layout(), Offset, /*AllowNonInbounds=*/true);
-  if (!To.empty())
-    To.front() += Offset.getSExtValue();
+  std::optional<int64_t> Bytes = Offset.trySExtValue();
+  if (!To.empty() && (!Bytes || AddOverflow(To.front(), *Bytes, To.front())))
+    Of.IsLost = true;
   if (isa<GEPOperator>(Base)) { // an index that is not constant
     Of.IsLost = true;
     return;
@@ -228,12 +229,14 @@ void PointerFollower::visitOffset(User &Offset, const Path &To) {
     return add(&Offset, To);
   auto &GEP = cast<GEPOperator>(Offset);
   APInt Bytes(layout().getIndexTypeSizeInBits(GEP.getType()), 0);
-  if (!GEP.accumulateConstantOffset(layout(), Bytes)) {
+  std::optional<int64_t> Distance;
+  if (GEP.accumulateConstantOffset(layout(), Bytes))
+    Distance = Bytes.trySExtValue();
+  Path Rest = To;
+  if (!Distance || SubOverflow(Rest.front(), *Distance, Rest.front())) {
     Of.IsLost = true; // an element of a table
     return;
   }
-  Path Rest = To;
-  Rest.front() -= Bytes.getSExtValue();
   // Ignores an address after the member that leads to the object: programs do
   // not compute the address of that member from a later address.
   if (Rest.front() >= 0)

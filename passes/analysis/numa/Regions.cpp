@@ -167,7 +167,7 @@ Schedule Regions::scheduleOf(const Instruction &I) {
     return Schedule::Other;
   auto *Kind = dyn_cast<ConstantInt>(Nearest->getArgOperand(2));
   bool IsStatic =
-      Kind && (Kind->getZExtValue() & ~ScheduleModifiers) == StaticSchedule;
+      Kind && (Kind->getLimitedValue() & ~ScheduleModifiers) == StaticSchedule;
   return IsStatic ? Schedule::Static : Schedule::Other;
 }
 

@@ -38,7 +38,9 @@ Place placeOf(const Value *Address, const DataLayout &DL) {
   APInt Offset(DL.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base = Address->stripAndAccumulateConstantOffsets(
       DL, Offset, /*AllowNonInbounds=*/true);
-  return {Base, Offset.getSExtValue()};
+  if (std::optional<int64_t> Bytes = Offset.trySExtValue())
+    return {Base, *Bytes};
+  return {Address, 0};
 }
 
 /// Returns true if V is a value read at Address, in the loop or before it.

@@ -1,13 +1,17 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of the other kinds after clang-tidy --fix: they compile, and do the same."""
+"""Programs of the other kinds after clang-tidy --fix: they compile, and do the same.
+
+Before the program come functions that it does not call: generators/extremes.py.
+"""
 
 import os
+import re
 import shutil
 
 from compare import Found, Skip, call_patiently, reference, same
-from generators import heap_loops, heap_ways, spin_loops, threads
+from generators import extremes, heap_loops, heap_ways, spin_loops, threads
 from kinds.heap import REPORT
 
 SENTENCE = "what clang-tidy --fix makes of such programs"
@@ -26,7 +30,10 @@ class Kind:
         program = TURNS[seed % 4].Program(seed // 4)
         path = os.path.join(folder, f"{seed}.{'cpp' if getattr(program, 'cxx', False) else 'c'}")
         with open(path, "w") as file:
-            file.write(program.text())
+            text = program.text()
+            # What a program defines for its headers comes first.
+            defines, rest = re.match(r"((?:\s*(?:#define .*|//.*)?\n)*)(.*)", text, re.S).groups()
+            file.write(defines + extremes.Functions(seed, path.endswith("pp")).text() + rest)
         return path
 
     def judge(self, seed, source, reducing=False):
