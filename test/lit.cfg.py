@@ -156,7 +156,7 @@ if packages.complete(os.path.join(config.vf_build_dir, "guest")):
 if shutil.which("mypy") and shutil.which("ruff"):
     config.available_features.add("python-linters")
 import importlib.util
-for module in ("pygls", "distributed", "ensurepip"):
+for module in ("pygls", "distributed", "ensurepip", "hypothesis"):
     if importlib.util.find_spec(module):
         config.available_features.add("python-" + module)
 # Only `./dev herd7` builds it.

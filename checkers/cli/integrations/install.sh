@@ -3,18 +3,22 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#   install.sh RELEASE FOLDER
+#   install.sh RELEASE FOLDER [KEY]
 #
 # Installs the archive of a release, for this machine, into FOLDER, and what it needs by apt.
 # RELEASE is the address of the release's files, which are those of build/packages after
-# `./dev package`: the archives, and SHA256SUMS with their checksums. Whatever fails, FOLDER is not
+# `./dev package`: the archives, SHA256SUMS with their checksums, and SHA256SUMS.minisig, which
+# signs these. KEY is the public key of the signer, as minisign prints it, from elsewhere than RELEASE;
+# by default that in release.pub beside this script. The word unsigned in its place installs files that
+# nobody has signed, such as those that were built here. Whatever fails, FOLDER is not
 # created: a later step cannot take half of an installation for a whole one.
 set -euo pipefail
 
 die() { echo "vfriendly: $*" >&2; exit 2; }
 
-[ $# = 2 ] || die "usage: install.sh RELEASE FOLDER"
-release=${1%/} folder=$2
+[ $# = 2 ] || [ $# = 3 ] || die "usage: install.sh RELEASE FOLDER [KEY]"
+release=${1%/} folder=$2 key=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
 [ -n "$release" ] || die "vfriendly is not on PATH, and no release is named"
 [ ! -e "$folder" ] || die "$folder exists"
 tmp=$(mktemp -d)
@@ -22,7 +26,18 @@ trap 'rm -rf "$tmp"' EXIT
 
 get() { curl --fail --silent --show-error --location --retry 3 --output "$tmp/$1" "$release/$1" || die "cannot download $release/$1"; }
 
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+
+[ -n "$key" ] || [ ! -f "$here/release.pub" ] || key=$(tail -n 1 "$here/release.pub")
+[ -n "$key" ] || die "no key: name the public key of the release's signer, or unsigned for files that nobody has signed"
 get SHA256SUMS
+if [ "$key" != unsigned ]; then
+  get SHA256SUMS.minisig
+  command -v minisign > /dev/null || { $sudo apt-get update -qq && $sudo apt-get install -y -qq --no-install-recommends minisign > /dev/null; } ||
+    die "apt cannot install minisign, which verifies the release"
+  minisign -Vq -P "$key" -m "$tmp/SHA256SUMS" > /dev/null 2>&1 || die "$release/SHA256SUMS is not signed by the key $key"
+fi
 archive=$(sed -n "s/^[0-9a-f]\{64\} [ *]\(vfriendly-[0-9][^ /]*-$(uname -m)\.tar\.gz\)$/\1/p" "$tmp/SHA256SUMS" | head -n 1)
 [ -n "$archive" ] || die "$release has no archive for $(uname -m)"
 get "$archive"
@@ -33,8 +48,6 @@ tar xzf "$tmp/$archive" -C "$tmp/unpacked" --strip-components=1
 
 # What the tool runs, and what it imports.
 if ! command -v clang-tidy-22 > /dev/null; then
-  sudo=
-  [ "$(id -u)" = 0 ] || sudo=sudo
   $sudo apt-get update -qq && $sudo apt-get install -y -qq --no-install-recommends clang-tidy-22 clang-tools-22 llvm-22 libbpf1 libdw1 \
     python3 python3-yaml python3-rich python3-unidiff python3-psutil > /dev/null ||
     die "apt cannot install clang-tidy-22: add LLVM's archive, https://apt.llvm.org, first"

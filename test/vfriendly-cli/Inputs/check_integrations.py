@@ -27,6 +27,30 @@ def run(project, script, **variables):
                           capture_output=True, text=True, check=False)
 
 
+def signed(project, step, variables, release, temporary):
+    """Signs the release, and returns the public key. Of another signer's, or changed, nothing is installed."""
+    keys = {}
+    for name in ("right", "wrong"):
+        files = [str(Path(f"{project.root}-{name}.{end}")) for end in ("pub", "key")]
+        subprocess.run(["minisign", "-G", "-W", "-f", "-p", files[0], "-s", files[1]], check=True, capture_output=True)
+        keys[name] = Path(files[0]).read_text().splitlines()[1], files[1]
+
+    def refused():
+        done = run(project, step["run"], **{**variables, "KEY": keys["right"][0]})
+        assert done.returncode == 2 and not list(temporary.iterdir()), done
+        return done.stderr
+
+    assert "cannot download" in refused()  # there is no signature
+    sums = (release / "SHA256SUMS").read_text()
+    for name, text in (("wrong", sums), ("right", sums.replace("0.2", "0.1"))):
+        (release / "SHA256SUMS").write_text(text)
+        subprocess.run(["minisign", "-S", "-W", "-s", keys[name][1], "-m", release / "SHA256SUMS"], check=True, capture_output=True)
+        (release / "SHA256SUMS").write_text(sums)
+        assert "is not signed by the key" in refused()
+    subprocess.run(["minisign", "-S", "-W", "-s", keys["right"][1], "-m", release / "SHA256SUMS"], check=True, capture_output=True)
+    return keys["right"][0]
+
+
 def installed(project, step):
     """Runs the action's installation from a server in place of the release; returns the PATH that it leaves."""
     release, temporary = Path(f"{project.root}-release"), Path(f"{project.root}-runner")
@@ -46,7 +70,7 @@ def installed(project, step):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         without = ":".join(f for f in os.environ["PATH"].split(":") if not os.path.exists(f"{f}/vfriendly"))
         variables = {"PATH": without, "RUNNER_TEMP": str(temporary), "GITHUB_PATH": str(temporary / "path"), "no_proxy": "127.0.0.1",
-                     "GITHUB_ACTION_PATH": str(INTEGRATIONS / "github"), "RELEASE": f"http://127.0.0.1:{server.server_port}/"}
+                     "GITHUB_ACTION_PATH": str(INTEGRATIONS / "github"), "RELEASE": f"http://127.0.0.1:{server.server_port}/", "KEY": "unsigned"}
         # A wrong sum, no archive for this machine, no release: nothing is installed.
         for sums, told in (("0" * 64 + f"  {archive}", "does not have the checksum"), (f"{right}  vfriendly-0.2-vax.tar.gz", "no archive for")):
             (release / "SHA256SUMS").write_text(sums + "\n")
@@ -54,7 +78,11 @@ def installed(project, step):
             assert done.returncode == 2 and told in done.stderr and not list(temporary.iterdir()), done
         done = run(project, step["run"], **{**variables, "RELEASE": ""})
         assert done.returncode == 2 and "no release is named" in done.stderr, done
+        done = run(project, step["run"], **{**variables, "KEY": ""})
+        assert done.returncode == 2 and "no key: name the public key" in done.stderr and not list(temporary.iterdir()), done
         (release / "SHA256SUMS").write_text(f"{right}  {archive}\n")
+        if shutil.which("minisign"):
+            variables["KEY"] = signed(project, step, variables, release, temporary)
         done = run(project, step["run"], **variables)
         assert done.returncode == 0, done
         server.shutdown()
