@@ -74,6 +74,8 @@ def _known() -> dict[str, Remedy]:
         # millisecond, and its default is 200.
         Remedy("omp-short", "waits of OpenMP spin shortly, then sleep",
                settings={"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}),
+        Remedy("spin", "threads that spin give way while CPUs are short", ("libvfspin.so",)),
+        Remedy("tick", "short time slices while threads spin and CPUs are short", prefix=(_gleaner() or "gleaner", "tick", "--")),
         Remedy("cpus", "tells pools that ask for the number of CPUs of the CPU limit", ("libvfcpus.so",)),
         Remedy("threads", "as many threads as there are CPUs, by the settings of the program and its libraries"),
         Remedy("numa", "interleaves large allocations over the nodes and binds threads to CPUs", ("libvfnuma.so",),
@@ -176,8 +178,9 @@ def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
     nodes = len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))
     if why:
         left.append(why)
+        names += ["tick"] if _gleaner() else []
     else:
-        names += ["pthread", "malloc", "pthread+malloc"]
+        names += ["pthread", "malloc", "pthread+malloc", "spin"]
         libraries = program.libraries()
         if any(name.startswith(GOMP + LIBOMP) for name in libraries):
             names += ["openmp", "omp-passive", "omp-short", "omp-passive+malloc"]
@@ -199,6 +202,6 @@ def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
             elif why not in left:
                 left.append(why)
         except Refused as error:  # A library that this build does not have is not tried.
-            if name not in ("openmp", "threads"):
+            if name not in ("openmp", "threads", "spin"):
                 left.append(str(error))
     return found, left

@@ -23,6 +23,7 @@ from vfriendly.measuring.machine import Machine
 from vfriendly.measuring.nodes import Nodes
 from vfriendly.measuring.processes import Processes, Watch
 from vfriendly.measuring.profile import Profile, Stack, joined, timeline
+from vfriendly.measuring.proving import Prover
 from vfriendly.measuring.resolving import Resolver, call_name
 from vfriendly.measuring.sites import Sites
 from vfriendly.measuring.threads import Crowd, Threads
@@ -326,6 +327,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
             processes.snapshot(process)
         nodes.begin(family)
     threads.begin([] if target.system else family)
+    prover = Prover()
     before, began, began_ns = Machine.now(), time.monotonic(), samples.now_ns()
     cpu_before, own_before = _cpu_of(family) if not child else (0.0, 0.0), time.process_time()
     interrupted = False
@@ -341,6 +343,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
             nodes.look(family)
             if not target.system:
                 threads.look(family)
+                if allowed != "proc":
+                    prover.look(family)
             last = now
             progress(f"measuring, {now - began:.0f} s, {spool.count} samples")
             if target.seconds and now - began >= target.seconds:
@@ -382,7 +386,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     profile = Profile(
         list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
         os.cpu_count() or 1, wall, user, system, grown.steal_s, grown.throttled_s, _run_delay(exact, crowd), exact,
-        overhead, stacks, resolver.modules(), tier.period_s, timeline(timed, began_ns, wall), crowd, tier.unknown)
+        overhead, stacks, resolver.modules(), tier.period_s, timeline(timed, began_ns, wall), crowd, tier.unknown,
+        prover.end())
     return Collected(profile, ended, interrupted)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from vfriendly import intervals
 from vfriendly.errors import Refused
+from vfriendly.measuring.proving import Proved
 from vfriendly.measuring.symbols import Frame
 from vfriendly.measuring.threads import Crowd
 
@@ -113,6 +114,7 @@ class Profile:
     crowd: Crowd | None = None
     # What this way to measure cannot know: of the table, "COLUMN" or "CAUSE COLUMN" with the columns of seconds_of().
     unknown: list[str] = field(default_factory=list)
+    proved: Proved | None = None
 
     def places(self) -> list[Place]:
         """Returns the places, the most costly first."""
@@ -183,9 +185,11 @@ class Profile:
             row["frames"] = [frames.setdefault(f, len(frames)) for f in s.frames]
             rows.append(row)
         head = {"vfriendly": "profile", "version": VERSION}
-        body = {k: v for k, v in vars(self).items() if k not in ("stacks", "crowd")}
+        body = {k: v for k, v in vars(self).items() if k not in ("stacks", "crowd", "proved")}
         if self.crowd:
             body["crowd"] = asdict(self.crowd)
+        if self.proved:
+            body["proved"] = asdict(self.proved)
         return json.dumps({**head, **body, "frames": [asdict(f) for f in frames], "stacks": rows}) + "\n"
 
 
@@ -200,7 +204,8 @@ def read(path: str) -> Profile:
             raise Refused(f"{path}: is a profile of another version: measure again")
         frames = [Frame(**f) for f in data.pop("frames")]
         stacks = [Stack(**{**s, "frames": tuple(frames[i] for i in s["frames"])}) for s in data.pop("stacks")]
-        return Profile(**{**data, "crowd": Crowd.of(data.get("crowd"))}, stacks=stacks)
+        return Profile(**{**data, "crowd": Crowd.of(data.get("crowd")),
+                          "proved": Proved.of(data.get("proved"))}, stacks=stacks)
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, LookupError, AttributeError, RecursionError):

@@ -6,7 +6,7 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from vfriendly import cpu_limit, pools
+from vfriendly import cpu_limit, intervals, pools
 from vfriendly.measuring.profile import CAUSES, ON_CPU, TITLES, Place, Profile
 
 # Shares of the CPU time below which a cause is not worth a change: the runs of a program differ by as much.
@@ -22,7 +22,7 @@ LEAST_SHARE = 0.01
 NOTABLE_REMOTE = 0.2
 REMOTE = "fill memory in parallel, or vfriendly try --remedies numa"
 REMEDIES = {
-    "spinning": "compile with the pass, or try the preload: vfriendly try",
+    "spinning": "compile with the pass, or without rebuilding: vfriendly try --remedies {preload}",
     "blocking": "locks that spin briefly first, fewer hand-overs: vfriendly try --remedies pthread",
     "data sharing": "an allocator that keeps memory: vfriendly try --remedies malloc",
     "page faults": "an allocator that keeps memory: vfriendly try --remedies malloc",
@@ -89,13 +89,37 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
     if samples < LEAST_SAMPLES:
         return (f"{seconds(cpu)} of CPU time and {samples:.0f} samples of it are too little to name a cause: "
                 "measure for longer, or under more load")
+    proved = _proved(profile, worst)
+    if proved:
+        return proved
     if cpu > 0 and profile.interval_of(worst)[0] >= NOTABLE and places:
         return (f"{percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
-                f"{place_name(places[0])}" + (f": {REMEDIES[worst]}" if remedy else ""))
+                f"{place_name(places[0])}" + (f": {_remedy(profile, worst)}" if remedy else ""))
     delay = profile.run_delay_s or 0
     if delay > NOTABLE * cpu > 0:
         return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time, but threads waited {seconds(delay)} for a CPU"
     return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time"
+
+
+def _remedy(profile: Profile, cause: str) -> str:
+    return REMEDIES[cause].format(preload=profile.proved.remedy if profile.proved else "spin")
+
+
+def _proved(profile: Profile, worst: str) -> str:
+    """Returns that threads spin, where that was proved and the samples' places do not show it, or "".
+
+    Time in loops that yield is in the kernel, and looks like blocking.
+    """
+    proved = profile.proved
+    if not proved or proved.samples < LEAST_SAMPLES or profile.interval_of("spinning")[0] >= NOTABLE:
+        return ""
+    low = intervals.of_share(proved.waits, proved.samples)[0]
+    by_yields = 2 * proved.yields > proved.waits
+    if low < NOTABLE or (profile.interval_of(worst)[0] >= NOTABLE and not (worst == "blocking" and by_yields)):
+        return ""
+    how = "that yield to each other" if by_yields else "that only other threads can end"
+    return (f"{percent(proved.waits, proved.samples)} of the time in user mode is in loops {how}: "
+            f"vfriendly try --remedies {proved.remedy}")
 
 
 def lines(profile: Profile, most: int) -> Iterator[str]:
