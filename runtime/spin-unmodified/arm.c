@@ -24,10 +24,11 @@
 #include <sys/prctl.h>
 
 #define TICK_NS 50000000u
-/* A process that has used less than this part of a CPU is left alone. */
-#define USED_PART 5
-/* Threads that have used less than this part of the time are not looked at. */
-#define RAN_PART 20
+/* A process is looked at again when it has used so much CPU time, and each of
+ * its threads when that one has: not after a time, as on a machine with many
+ * runnable threads they all run rarely. */
+#define USED_NS 2000000u
+#define RAN_NS 1000000u
 /* CPUs are short if threads waited for them for this part of the time, in sum;
  * no longer if that has not been so for so many ticks. */
 #define DELAYED_PART 20
@@ -120,9 +121,32 @@ static void arm(struct vf_thread *thread, uint64_t now) {
     vf_spin_count(VF_SPIN_ARMED, 1);
 }
 
-/* Reads what the threads did since the last look. Returns how long those that
- * ran have waited for a CPU, in sum. */
-static uint64_t look_at_threads(uint64_t elapsed) {
+/* Reads what the thread did since it was last looked at. Returns how long it
+ * has waited for a CPU in each second since then, in ns. */
+static uint64_t look_at(struct vf_thread *thread, uint64_t now, uint64_t cpu) {
+  struct vf_run_statistics is;
+  uint64_t elapsed = now - thread->looked_at, waited = 0;
+  if (!vf_run_statistics_of(thread->tid, &is))
+    return 0;
+  if (thread->looked_at != 0 && elapsed != 0) {
+    thread->qualifies =
+        is.run_ns - thread->run_ns > RUN_NS * (is.slices - thread->slices);
+    waited = is.delay_ns - thread->delay_ns;
+    waited = waited < elapsed
+                 ? (uint64_t)((double)waited / (double)elapsed * 1e9)
+                 : 1000000000u;
+  }
+  thread->qualifies |= arms_always;
+  thread->looked_at = now;
+  thread->cpu_ns = cpu;
+  thread->run_ns = is.run_ns;
+  thread->delay_ns = is.delay_ns;
+  thread->slices = is.slices;
+  return waited;
+}
+
+/* Looks at the threads that have run enough. Returns the sum for them. */
+static uint64_t look_at_threads(uint64_t now) {
   uint64_t waited = 0;
   unsigned looked_at = 0;
   for (unsigned i = 0; i != vf_threads_end(); ++i) {
@@ -131,33 +155,20 @@ static uint64_t look_at_threads(uint64_t elapsed) {
     thread->qualifies = false;
     if (state == VF_FREE || state == VF_CHANGING)
       continue;
-    uint64_t cpu = thread_ns(thread->tid), ran = cpu - thread->cpu_ns;
-    thread->cpu_ns = cpu;
-    struct vf_run_statistics now;
-    bool has_run = arms_always || ran * RAN_PART >= elapsed;
-    if (!has_run || ++looked_at > LOOKED_AT ||
-        !vf_run_statistics_of(thread->tid, &now))
-      continue;
-    uint64_t slices = now.slices - thread->slices;
-    bool is_known = thread->run_ns != 0;
-    thread->qualifies =
-        arms_always ||
-        (is_known && now.run_ns - thread->run_ns > RUN_NS * slices);
-    if (is_known && now.delay_ns - thread->delay_ns < 2 * elapsed)
-      waited += now.delay_ns - thread->delay_ns;
-    thread->run_ns = now.run_ns;
-    thread->delay_ns = now.delay_ns;
-    thread->slices = now.slices;
+    uint64_t cpu = thread_ns(thread->tid);
+    if ((arms_always || cpu - thread->cpu_ns >= RAN_NS) &&
+        ++looked_at <= LOOKED_AT)
+      waited += look_at(thread, now, cpu);
   }
   return waited;
 }
 
-static bool find_shortage(struct look *look, uint64_t elapsed) {
-  uint64_t waited = look_at_threads(elapsed);
+static bool find_shortage(struct look *look) {
+  uint64_t waited = look_at_threads(look->now);
   vf_limit_look(look->now);
   bool host_takes = vf_shortage_stolen(&look->shortage, look->now);
-  if (arms_always || waited * DELAYED_PART > elapsed || vf_limit_is_near() ||
-      host_takes) {
+  if (arms_always || waited * DELAYED_PART > 1000000000u ||
+      vf_limit_is_near() || host_takes) {
     look->calm = 0;
     return true;
   }
@@ -194,20 +205,19 @@ static void change(struct look *look) {
 
 /* Returns false if the watcher is no longer needed. */
 static bool look(struct look *look) {
-  uint64_t now = vf_now_ns(), elapsed = now - look->now;
-  uint64_t used = vf_process_ns(), ran = used - look->used;
-  look->now = now;
-  look->used = used;
+  uint64_t used = vf_process_ns();
+  look->now = vf_now_ns();
   /* A filter may not allow what the watcher does. */
   if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != seccomp_before)
     return false;
   look->lonely = vf_threads_count() > 1 ? 0 : look->lonely + 1;
   if (look->lonely > LONELY_TICKS)
     return false;
-  if (ran * USED_PART < elapsed && !look->is_short && !arms_always)
+  if (used - look->used < USED_NS && !look->is_short && !arms_always)
     return true;
+  look->used = used;
   bool was_short = look->is_short;
-  look->is_short = find_shortage(look, elapsed);
+  look->is_short = find_shortage(look);
   if (look->is_short && !prepare())
     return false;
   if (look->is_short)

@@ -78,7 +78,9 @@ static void print(void) {
   if (vf_arm_off)
     vf_report_verdict(&report, "nothing is done: %s", vf_arm_off);
   else if (counters[VF_SPIN_ARMED] == 0)
-    vf_report_verdict(&report, "CPUs were not short, so nothing was done");
+    vf_report_verdict(&report,
+                      "CPUs were not short, or no thread ran for long, so "
+                      "nothing was done");
   else
     vf_report_verdict(&report,
                       "threads were found waiting %" PRIu64 " times in %" PRIu64

@@ -41,7 +41,7 @@ struct vf_thread {
   uint64_t period;   /* of the trigger, in ns */
   uint64_t found_at; /* when giving way last had an effect, or it was armed */
   /* Of the watcher: what the thread had used and waited at the last look. */
-  uint64_t cpu_ns, run_ns, delay_ns, slices;
+  uint64_t looked_at, cpu_ns, run_ns, delay_ns, slices;
   bool qualifies;
   /* The program's own choices, which it must see again. */
   bool has_stack;     /* the alternate stack is the program's */

@@ -84,7 +84,7 @@ def programs(tree, out, seconds):
         bench.build(["javac", "-d", out, os.path.join(HERE, "Barrier.java")])
         found["Java barrier 4"] = Program("java", "-cp", out, "Barrier", "4", str(seconds))
     if shutil.which("redis-server") and shutil.which("redis-benchmark"):
-        found["Redis, 4 I/O threads, GET"] = Redis(seconds)
+        found["Redis with 4 I/O threads"] = Redis(seconds)
     return found
 
 
@@ -119,7 +119,7 @@ def main(tree, options, out):
         report.content["samples"].append({"program": name, "rates": rates})
         row, summary = [name, f"{sorted(rates['plain'])[reps // 2]:.0f}"], {}
         for variant in ("spin", "tick"):
-            gain = intervals.of_ratios(rates["plain"], rates[variant])
+            gain = intervals.of_ratios(rates[variant], rates["plain"])
             summary[variant] = {"ratio": gain.estimate, "low": gain.low, "high": gain.high}
             row.append(f"{gain.estimate:.3g} [{gain.low:.3g}, {gain.high:.3g}]" if reps > 5 else f"{gain.estimate:.3g}")
         report.summary(program=name, plain=sorted(rates["plain"])[reps // 2], **summary)

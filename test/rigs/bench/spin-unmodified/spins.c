@@ -17,7 +17,7 @@ static int threads;
 static volatile int stop;
 static atomic_int count, sense, taken, turn;
 static atomic_uint next_ticket, serving;
-static uint64_t done[512][8];
+static volatile uint64_t done[512][8];
 static volatile uint64_t sink;
 
 static uint64_t compute(int n) {
@@ -30,7 +30,7 @@ static uint64_t compute(int n) {
 // Those who come after the last round leave by it too.
 static void barrier(long me) {
   int mine = 0;
-  for (int last = 0; !last; ++done[me][0]) {
+  for (int last = 0; !last; done[me][0] = done[me][0] + 1) {
     int end = stop;
     if (atomic_fetch_add(&count, end ? 1001 : 1) % 1000 == threads - 1) {
       last = atomic_exchange(&count, 0) > 1000;
@@ -50,13 +50,13 @@ static void turns(long me) {
     while (atomic_load_explicit(&turn, memory_order_acquire) != me)
       if (stop)
         return;
-    ++done[me][0];
+    done[me][0] = done[me][0] + 1;
     atomic_store_explicit(&turn, (int)((me + 1) % threads), memory_order_release);
   }
 }
 
 static void ticket(long me) {
-  for (; !stop; ++done[me][0]) {
+  for (; !stop; done[me][0] = done[me][0] + 1) {
     unsigned mine = atomic_fetch_add(&next_ticket, 1);
     while (atomic_load_explicit(&serving, memory_order_acquire) != mine)
       ;
@@ -67,7 +67,7 @@ static void ticket(long me) {
 }
 
 static void exchange(long me) {
-  for (; !stop; ++done[me][0]) {
+  for (; !stop; done[me][0] = done[me][0] + 1) {
     while (atomic_exchange_explicit(&taken, 1, memory_order_acquire))
       __builtin_ia32_pause();
     sink = compute(200);
@@ -77,12 +77,12 @@ static void exchange(long me) {
 }
 
 static void computes(long me) {
-  for (; !stop; ++done[me][0])
+  for (; !stop; done[me][0] = done[me][0] + 1)
     sink = compute(10000);
 }
 
 static void sleeps(long me) {
-  for (struct timespec t = {0, 200000}; !stop; ++done[me][0])
+  for (struct timespec t = {0, 200000}; !stop; done[me][0] = done[me][0] + 1)
     nanosleep(&t, NULL);
 }
 
