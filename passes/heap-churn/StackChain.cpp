@@ -8,7 +8,7 @@
 
 #include "passes/heap-churn/StackChain.h"
 
-include "passes/analysis/heap/Allocation.h"
+#include "passes/analysis/heap/Allocation.h"
 
 #include "llvm/ADT/GraphTraits.h"
 #include "llvm/ADT/SCCIterator.h"
@@ -20,7 +20,7 @@ include "passes/analysis/heap/Allocation.h"
 
 #include <algorithm>
 
-    using namespace llvm;
+using namespace llvm;
 
 namespace {
 
