@@ -238,8 +238,9 @@ struct Facts {
   bool ExchangesUnasked = false;
 
   // Stage::Kind
-  /// True if every iteration tries an update that can succeed at once, or finds
-  /// that another thread has made progress.
+  /// True if the loop ends by itself while no other thread writes: each
+  /// iteration tries an update that can succeed at once, or finds that another
+  /// thread has made progress.
   bool OnlyRetries = false;
   /// True if an inner loop waits until a word is free, and this loop then takes
   /// that word.

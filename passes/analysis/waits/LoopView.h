@@ -100,10 +100,6 @@ bool isVersionCheck(const llvm::Loop &L, const llvm::Value *Condition,
 /// Returns true if the loop ends when a version number is unchanged. A loop
 /// that ends when the version has changed waits for a writer.
 bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
-/// Returns true if a version number, read twice in one iteration, has changed
-/// when Condition is Value: it differs, or is greater or less. One of several
-/// words may be the one that changed.
-bool saysChanged(const llvm::Loop &L, const llvm::Value *Condition, bool Value);
 
 // Retries.cpp
 const llvm::Value *withoutCasts(const llvm::Value *V);

@@ -8,13 +8,14 @@
 //
 // A loop around a compare-and-exchange is either a lock-free update, whose next
 // attempt may succeed without any other thread's help, or a wait for the holder
-// of a lock. The expected value distinguishes them: an update expects the value
-// that it has just read from the word, a wait expects a value that only other
-// threads can store.
+// of a lock. The ways through the loop distinguish them (Alone.h); here is what
+// they do not show: values that were read before the loop or computed, numbers
+// of places that only grow, and words for which an inner loop has waited.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/Alone.h"
 #include "passes/analysis/waits/LoopView.h"
 #include "passes/common/LLVMVersions.h"
 
@@ -93,62 +94,6 @@ static bool comparesAssembly(const CallBase &Call) {
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
 }
 
-/// Returns the successor of Br that is reached only if what was read at Address
-/// is Expected; null if there is none.
-static const BasicBlock *ifRead(const Constant *Expected, const Value *Address,
-                                const BranchInst &Br, const DataLayout &DL) {
-  // A bool is not compared; its lowest bit is the condition.
-  if (auto *Bit = dyn_cast<TruncInst>(Br.getCondition())) {
-    auto *Number = dyn_cast<ConstantInt>(Expected);
-    if (!Number || Number->getValue().ugt(1) || !isReadAt(Bit, Address, DL))
-      return nullptr;
-    return Br.getSuccessor(Number->isZero() ? 1 : 0);
-  }
-  auto *Compare = dyn_cast<ICmpInst>(Br.getCondition());
-  auto *Number =
-      dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
-  // Also accepts two null constants of different types: a null pointer may be
-  // exchanged as the integer 0.
-  if (!Number || !Compare->isEquality() ||
-      !(Number == Expected ||
-        (Number->isNullValue() && Expected->isNullValue())) ||
-      !isReadAt(Compare->getOperand(0), Address, DL))
-    return nullptr;
-  return Br.getSuccessor(Compare->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1);
-}
-
-/// Returns true if Expected, which an exchange at Address in block At compares
-/// with, is a constant that the same iteration has just read there, as in `if
-/// (head == NONE && compare_exchange(&head, NONE, 0)) break;`, or has just
-/// stored. A try on a lock looks the same, but has another path to the latch
-/// while the lock is held.
-static bool expectsWhatWasRead(const LoopView &In, const Value *Expected,
-                               const Value *Address, const BasicBlock *At) {
-  const DataLayout &DL = At->getDataLayout();
-  if (!isa<ConstantInt, ConstantPointerNull>(Expected))
-    return false;
-  for (BasicBlock *D : In.L.blocks()) {
-    if (In.LI.getLoopFor(D) != &In.L)
-      continue;
-    if (D != At && In.DT.dominates(D, At) &&
-        any_of(*D, [&](const Instruction &I) {
-          auto *RMW = dyn_cast<AtomicRMWInst>(&I);
-          return RMW && RMW->getOperation() == AtomicRMWInst::Xchg &&
-                 RMW->getValOperand() == Expected &&
-                 placeOf(RMW->getPointerOperand(), DL) == placeOf(Address, DL);
-        }))
-      return true;
-    auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (!Br || !Br->isConditional())
-      continue;
-    const BasicBlock *Equal =
-        ifRead(cast<Constant>(Expected), Address, *Br, DL);
-    if (Equal && In.DT.dominates(BasicBlockEdge(D, Equal), At))
-      return true;
-  }
-  return false;
-}
-
 /// Returns V without casts or, if V is a header phi, the values that iterations
 /// of L give to it.
 static SmallVector<Value *, 2> valuesOf(Value *V, const Loop &L) {
@@ -166,66 +111,6 @@ static SmallVector<Value *, 2> valuesOf(Value *V, const Loop &L) {
     if (L.contains(Phi->getIncomingBlock(I)))
       Values.push_back(WithoutCasts(Phi->getIncomingValue(I)));
   return Values;
-}
-
-/// Returns true if V is a value that L has read, with some bits cleared, and L
-/// ends when one of these bits is set in the value read. `while (!((next =
-/// link) & DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait
-/// until other threads clear the bit.
-static bool isLeftIfCleared(const Loop &L, Value *V) {
-  Value *Read;
-  const APInt *Kept;
-  if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
-    return false;
-  // If Read is a header phi, the previous iteration has read the value. The
-  // exits of that iteration test the incoming value of the phi, not the phi.
-  SmallVector<Value *, 2> Looked = valuesOf(Read, L);
-  Looked.push_back(Read);
-  SmallVector<BasicBlock *, 4> Leaves;
-  L.getExitingBlocks(Leaves);
-  return any_of(Leaves, [&](BasicBlock *B) {
-    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
-    CmpPredicate Predicate;
-    Value *Tested;
-    const APInt *Bits;
-    if (!Br || !Br->isConditional() ||
-        !match(Br->getCondition(),
-               m_ICmp(Predicate, m_And(m_Value(Tested), m_APInt(Bits)),
-                      m_Zero())) ||
-        !CmpInst::isEquality(Predicate) || !is_contained(Looked, Tested) ||
-        !(*Bits | *Kept).isAllOnes())
-      return false;
-    bool SetIsSecond = Predicate == ICmpInst::ICMP_EQ;
-    return !L.contains(Br->getSuccessor(SetIsSecond ? 1 : 0));
-  });
-}
-
-/// Returns true if the inner loop around Exchange is a lock-free retry, and the
-/// success of Exchange ends L as well. The inner loop may also end without
-/// success, because of the value read. In `while (!exchange(&readers, n, n +
-/// 1)) if (n & WRITER) return false;` a reader retries because of other
-/// readers; only the outer loop may wait for the writer.
-static bool isGivenUpInside(const LoopView &In, const Facts &F,
-                            const AtomicCmpXchgInst &Exchange) {
-  const Loop *Of = In.LI.getLoopFor(Exchange.getParent());
-  return Of != &In.L && F.hints() &&
-         any_of(In.Inner.Loops,
-                [&](const SpinLoop &S) {
-                  return S.L == Of && S.Kind == SpinKind::Retry;
-                }) &&
-         wayOfSuccess(In.L, Exchange) == Way::Out;
-}
-
-/// Returns true if control goes from From to To when a version number, read
-/// twice in one iteration, has changed: `if (tail != load(&queue->tail))
-/// continue;`. Another thread made progress, so the next iteration can succeed.
-static bool retriesChanged(const LoopView &In, const BasicBlock *From,
-                           const BasicBlock *To) {
-  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
-  const Loop *Of = In.LI.getLoopFor(From);
-  return Br && Br->isConditional() && (Of == &In.L || !Of->contains(To)) &&
-         Br->getSuccessor(0) != Br->getSuccessor(1) &&
-         saysChanged(In.L, Br->getCondition(), To == Br->getSuccessor(0));
 }
 
 /// Returns true if V is what L has read at Address, by a load or an exchange
@@ -367,14 +252,10 @@ static bool retriesPassedPlace(const LoopView &In, const BasicBlock *From,
   return false;
 }
 
-/// Returns true for a lock-free update: every path from header to latch passes
-/// a compare-and-exchange that expects a value just read, so it can succeed at
-/// once, a comparison of two reads of one version number, or an edge that is
-/// taken because another thread has made progress.
+/// Returns true for a lock-free update: no other thread need do anything for
+/// the loop to end.
 static bool onlyRetries(LoopView &In, const Facts &F) {
   Loop &L = In.L;
-  SmallPtrSet<BasicBlock *, 4> Retries;
-  SmallVector<const AtomicCmpXchgInst *, 2> Exchanges;
   const DataLayout &DL = L.getHeader()->getDataLayout();
   // Returns true if an exchange at Address that expects V can succeed at once:
   // V is a value that was read at Address, perhaps only once before the loop,
@@ -385,56 +266,38 @@ static bool onlyRetries(LoopView &In, const Facts &F) {
     if (isReadAt(V, Address, DL))
       return true;
     if (any_of(valuesOf(V, L), [&](Value *Each) {
-          return match(Each, m_And(m_Value(), m_ImmConstant())) &&
-                 !isLeftIfCleared(L, Each);
+          return match(Each, m_And(m_Value(), m_ImmConstant()));
         }))
       return false;
     return (In.Causes.collect(V).kinds() & (Polled | Own)) != 0;
   };
-  for (BasicBlock *B : L.blocks())
-    for (Instruction &I : *B) {
-      if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-        if (!isGivenUpInside(In, F, *Exchange) &&
-            (CanSucceed(Exchange->getCompareOperand(),
-                        Exchange->getPointerOperand()) ||
-             expectsWhatWasRead(In, Exchange->getCompareOperand(),
-                                Exchange->getPointerOperand(), B))) {
-          Retries.insert(B);
-          Exchanges.push_back(Exchange);
-        }
-      } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        // The operand with which the assembly compares the memory is not always
-        // known: any operand except the memory operand may be the one.
-        auto MayBeExpected = [&](const Use &Arg) {
-          unsigned Number = Call->getArgOperandNo(&Arg);
-          return !Call->getParamElementType(Number) &&
-                 (!Arg->getType()->isPointerTy() || comparesAssembly(*Call));
-        };
-        CallClass Class = classifyCall(*Call);
-        if (Class.Effect == CallEffect::AsmTry &&
-            any_of(Call->args(), [&](const Use &Arg) {
-              return MayBeExpected(Arg) &&
-                     (CanSucceed(Arg, Class.Address) ||
-                      (comparesAssembly(*Call) &&
-                       expectsWhatWasRead(In, Arg, Class.Address, B)));
-            }))
-          Retries.insert(B);
-      }
-    }
-  for (const ExitLeaf &Leaf : In.Waiting)
-    // Accepts only a condition that is a single comparison: a loop that also
-    // tests whether the version number is odd is a wait.
-    if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(L, Leaf))
-      for (BasicBlock *B : L.blocks())
-        if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
-          if (Br->isConditional() && Br->getCondition() == Leaf.Condition)
-            Retries.insert(B);
-  return everyIterationPasses(
-      L, Retries, [&](const BasicBlock *From, const BasicBlock *To) {
-        return retriesChanged(In, From, To) ||
-               any_of(Exchanges, [&](const AtomicCmpXchgInst *Exchange) {
-                 return retriesPassedPlace(In, From, To, *Exchange);
-               });
+  auto MustSucceed = [&](const Instruction &I, bool ExpectsNumber) {
+    // A reader that guesses that nobody is inside is turned away by a writer.
+    // Only a hint says that it waits for the writer.
+    if (ExpectsNumber && F.hints())
+      return false;
+    if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
+      return CanSucceed(const_cast<Value *>(Exchange->getCompareOperand()),
+                        Exchange->getPointerOperand());
+    // The operand with which the assembly compares the memory is not always
+    // known: any operand except the memory operand may be the one.
+    auto &Call = cast<CallBase>(I);
+    return any_of(Call.args(), [&](const Use &Arg) {
+      return Arg != classifyCall(Call).Address &&
+             (!Arg->getType()->isPointerTy() || comparesAssembly(Call)) &&
+             CanSucceed(Arg, classifyCall(Call).Address);
+    });
+  };
+  SmallVector<const AtomicCmpXchgInst *, 2> Exchanges;
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
+        Exchanges.push_back(Exchange);
+  return !mayGoOnAlone(
+      In, MustSucceed, [&](const BasicBlock *From, const BasicBlock *To) {
+        return any_of(Exchanges, [&](const AtomicCmpXchgInst *Exchange) {
+          return retriesPassedPlace(In, From, To, *Exchange);
+        });
       });
 }
 

@@ -179,20 +179,4 @@ bool endsUnchanged(const Loop &L, const ExitLeaf &Leaf) {
   return isVersionCheck(L, Leaf.Condition);
 }
 
-bool saysChanged(const Loop &L, const Value *Condition, bool Value) {
-  const llvm::Value *A, *B;
-  if (Value ? match(Condition, m_LogicalOr(m_Value(A), m_Value(B)))
-            : match(Condition, m_LogicalAnd(m_Value(A), m_Value(B))))
-    return saysChanged(L, A, Value) && saysChanged(L, B, Value);
-  auto *Compare = dyn_cast<ICmpInst>(Condition);
-  if (!Compare || !isVersionCheck(L, Compare))
-    return false;
-  CmpInst::Predicate Is = Value ? CmpInst::Predicate(Compare->getPredicate())
-                                : Compare->getInversePredicate();
-  const APInt *Limit;
-  if (match(Compare->getOperand(1), m_APInt(Limit))) // Of an exclusive or.
-    return !ICmpInst::compare(APInt::getZero(Limit->getBitWidth()), *Limit, Is);
-  return CmpInst::isFalseWhenEqual(Is);
-}
-
 } // namespace vfriendly

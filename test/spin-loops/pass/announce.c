@@ -35,9 +35,9 @@ void enter_pausing(void) {
   }
 }
 
-// Waiting inside is as good as a hint.
+// The loop inside waits. This one goes on only if a writer has come meanwhile.
 void enter_waiting(void) {
-  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
+  // expected-remark@+1 {{(lock-free retry) on atomic 'writer' left as it is}}
   for (;;) {
     while (atomic_load(&writer)) // expected-remark {{wait in the runtime}}
       ;
