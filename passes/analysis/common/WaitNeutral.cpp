@@ -78,12 +78,24 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     Address = Arg;
   }
   Has.HasMemory = Address && !Has.IsOpaque;
+  // A register may hold the address: `lock cmpxchg %1, (%2)`.
+  if (!Address && Asm.getAsmString().find_first_of("([") != std::string::npos)
+    for (const Use &Arg : Call.args())
+      if (Arg->getType()->isPointerTy()) {
+        Has.HasPointer = !Address;
+        Address = Arg;
+      }
   Has.HasResult = !Call.getType()->isVoidTy();
   Has.WritesMemory = any_of(Asm.ParseConstraints(), [](const auto &C) {
     return C.isIndirect && C.Type == InlineAsm::isOutput;
   });
   CallEffect Effect = effectOfAsm(Asm.getAsmString(), Has);
-  return {Effect, Has.HasMemory ? Address : nullptr};
+  // Which of several instructions uses the register is known for tries only.
+  if (Has.HasPointer &&
+      (Effect == CallEffect::AsmLoad || Effect == CallEffect::AsmStore ||
+       Effect == CallEffect::AsmAdd))
+    Effect = CallEffect::Other;
+  return {Effect, Has.HasMemory || Has.HasPointer ? Address : nullptr};
 }
 
 /// Returns the effect that the summary file gives for Callee; Other if the

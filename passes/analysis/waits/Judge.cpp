@@ -120,8 +120,9 @@ bool hasManyEffects(const View &V) { return V.F.Effects.size() > MaxEffects; }
 bool leavesTracesUnhinted(const View &V) {
   return V.F.Rhythm == HintRhythm::None &&
          any_of(V.F.Effects, [](const Effect &E) {
-           return !isTakenBack(E) && !fails(E) && !isOwnNotify(E) &&
-                  !isRepeated(E) && E.Promised == CallEffect::Other;
+           return !isTakenBack(E) && !isReleased(E) && !fails(E) &&
+                  !isOwnNotify(E) && !isRepeated(E) &&
+                  E.Promised == CallEffect::Other;
          });
 }
 

@@ -26,11 +26,11 @@ namespace vfriendly {
 /// Maximum number of operations that compute a count.
 static constexpr unsigned MaxCountDepth = 4;
 
-/// Returns true if V is a plain read of what Store overwrites.
+/// Returns true if V is a read, perhaps volatile, of what Store overwrites.
 static bool isOldValue(const Value *V, const StoreInst &Store) {
   const DataLayout &DL = Store.getDataLayout();
   auto *Load = dyn_cast<LoadInst>(V);
-  return Load && Load->isSimple() &&
+  return Load && !Load->isAtomic() &&
          placeOf(Load->getPointerOperand(), DL) ==
              placeOf(Store.getPointerOperand(), DL);
 }
@@ -137,9 +137,9 @@ static bool locatesReads(const StoreInst &Count, const Loop &L) {
 }
 
 bool isStatistics(const StoreInst &Store, const Loop &L) {
-  return Store.isSimple() && (isRandomStep(Store) || recordsExtreme(Store) ||
-                              (countsFrom(Store.getValueOperand(), Store) &&
-                               !locatesReads(Store, L)));
+  return !Store.isAtomic() && (isRandomStep(Store) || recordsExtreme(Store) ||
+                               (countsFrom(Store.getValueOperand(), Store) &&
+                                !locatesReads(Store, L)));
 }
 
 /// Returns true if Store keeps what the loop polls, for the code after the

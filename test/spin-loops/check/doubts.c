@@ -143,6 +143,7 @@ void counts_work(struct stats *s) {
       results[0]++;
     sched_yield();
   }
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag' and yields {{.*}}; it keeps a count in shared memory (
   while (!flag) {
     for (int i = 0; i < 1000; i++)
       shown++;
@@ -153,9 +154,15 @@ void counts_work(struct stats *s) {
       report(i);
     sched_yield();
   }
-  // Volatile: for others to see.
+  // Volatile, so that others see it: nobody waits for a count.
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it keeps a count in shared memory (
   while (!flag) {
     shown++;
+    __builtin_ia32_pause();
+  }
+  // Bits may be what another thread waits for.
+  while (!flag) {
+    shown ^= 1;
     __builtin_ia32_pause();
   }
 }

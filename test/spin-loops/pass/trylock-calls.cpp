@@ -24,9 +24,9 @@ void shared(std::shared_mutex &m) {
   while (!m.try_lock_shared()) {}
 }
 
-// Why not: with the lock held it works, and releases it each time round.
-int not_polling(std::mutex &m, const int &state) {
-  for (;;) {
+// It polls with the lock held.
+int polling(std::mutex &m, const int &state) {
+  for (;;) { // expected-remark {{each iteration takes and releases a lock}}
     std::lock_guard<std::mutex> g(m);
     if (state)
       return state;

@@ -1,0 +1,39 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A volatile count of failed polls, which nothing in the loop reads, is a
+// statistic as a plain one is. Another value may be a sign of life.
+//
+// RUN: %verify_c %s -o /dev/null
+
+#include <stdint.h>
+
+static inline void pause(void) { __asm__ volatile("rep; nop"); }
+
+volatile uint64_t failed;
+void flag(int *f) {
+  // expected-remark@+1 {{it keeps a count in shared memory}}
+  while (!__atomic_load_n(f, __ATOMIC_ACQUIRE)) {
+    ++failed;
+    pause();
+  }
+}
+
+volatile int alive;
+void lives(int *f) {
+  while (!__atomic_load_n(f, __ATOMIC_ACQUIRE)) {
+    alive = !alive;
+    pause();
+  }
+}
+
+// The count says where the loop reads: it is progress.
+volatile unsigned next;
+extern int words[];
+void walks(void) {
+  while (!__atomic_load_n(&words[next], __ATOMIC_ACQUIRE)) {
+    ++next;
+    pause();
+  }
+}
