@@ -209,17 +209,16 @@ def arguments():
     return parser.parse_args()
 
 
-def main():
-    options = arguments()
+def run(options):
     if options.list:
         for setup in setups.ALL.values():
             print(f"{setup.name:20} {setup.sentence}")
         return 0
     unknown = [name for name in options.name if name not in setups.ALL]
     if unknown:
-        raise bench.Usage(f"attack: no set-up '{unknown[0]}', there are: {', '.join(setups.ALL)}")
+        raise bench.Usage(f"no set-up '{unknown[0]}', there are: {', '.join(setups.ALL)}")
     if options.repeats < 1 or options.timeout <= 0:
-        raise bench.Usage("attack: --repeats and --timeout must be positive")
+        raise bench.Usage("--repeats and --timeout must be positive")
     tree = bench.Tree(options.build)
     wanted = options.cpus or (CPUS[:1] if options.smoke else CPUS)
     with contextlib.ExitStack() as stack:
@@ -234,8 +233,9 @@ def main():
         for name in names:
             print(f"== {name}", file=sys.stderr, flush=True)
             report["setups"][name] = attack.run(setups.ALL[name])
-    path = os.path.join(os.path.abspath(options.out or os.path.join(tree.build, "attack")), "report.json")
-    with open(path, "w", encoding="utf-8") as file:
+    place = os.path.abspath(options.out or os.path.join(tree.build, "attack"))
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, "report.json"), "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
         file.write("\n")
     show(report)
@@ -243,6 +243,14 @@ def main():
     if any(e.get("differ") for e in entries):
         return 1
     return 0 if any(e["state"] == "run" for e in entries) else 3
+
+
+def main():
+    try:
+        return run(arguments())
+    except bench.Broken as error:
+        print(f"attack: {error}", file=sys.stderr)
+        return 2 if isinstance(error, bench.Usage) else 3
 
 
 if __name__ == "__main__":
