@@ -9,6 +9,7 @@
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %python %S/Inputs/added_file.py %vf_src/runtime/kernel/numa-queue/6.12 arch/x86/include/asm/kvm_numa.h > %t/kvm_numa.h
+// RUN: %python %S/Inputs/added_file.py %vf_src/runtime/kernel/numa-queue/6.1 arch/x86/include/asm/kvm_numa.h | diff - %t/kvm_numa.h
 // RUN: clang -std=gnu11 -O1 -Wall -Wextra -I %S/../Inputs -I %vf_include -I %t %s -o %t/queue
 // RUN: %t/queue churn
 // RUN: %t/queue replay
