@@ -24,7 +24,7 @@ HOT = 3
 # Maximum number of samples kept for a page. Older ones are dropped, so that a page becomes private
 # again after its thread has moved to another node.
 REMEMBERED = 6
-# Maximum number of moves of one page to the node that uses it. A page whose user changes more often
+# Maximum number of times that one page is sent to the node that uses it. A page whose user changes more often
 # is moved by the kernel or not at all.
 MOST_HOME = 3
 # Minimum number of hot shared pages to balance, 1 MiB: fewer put no load on a node.
@@ -72,11 +72,12 @@ class Balancer:
                 chosen[page] = home
         return chosen
 
-    def sent_home(self, homes: Mapping[int, int], moved: Mapping[int, int]) -> None:
-        """Records which of homes() were moved. All of them need new samples before another move."""
-        self._sent_home.update(moved.keys())
-        for page in homes:
-            self._seen.pop(page, None)
+    def sent_home(self, homes: Mapping[int, int]) -> None:
+        """Records that these were sent, moved or not: pages that stay busy are not tried for ever.
+
+        Their samples stay, so that a page which several nodes use is still found to be shared.
+        """
+        self._sent_home.update(homes.keys())
 
     def imbalance(self, where: Mapping[int, int]) -> float:
         """Returns the imbalance of hot shared pages between nodes in per cent. where: the node of each page."""

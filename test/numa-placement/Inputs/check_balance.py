@@ -113,7 +113,7 @@ for nodes in (2, 4):
         homes = process.balancer.homes(process.where, RATE)
         check(len(homes) <= RATE, f"{len(homes)} pages go home in a second")
         check(all(process.users[page] == [home] for page, home in homes.items()), "a page goes to another's home")
-        process.balancer.sent_home(homes, homes)
+        process.balancer.sent_home(homes)
         process.where.update(homes)
         sent += len(homes)
     remote = sum(process.where[page] != users[0] for page, users in process.users.items())
@@ -128,7 +128,7 @@ for page in list(process.users)[100::4]:
 for _ in range(SECONDS):
     process.second()
     homes = process.balancer.homes(process.where, RATE)
-    process.balancer.sent_home(homes, homes)
+    process.balancer.sent_home(homes)
     process.where.update(homes)
 remote = sum(sum(node != process.where[page] for node in users) / len(users) for page, users in process.users.items())
 check(remote / len(process.users) < 0.25, f"{remote / len(process.users):.1%} of the accesses stay remote")
@@ -147,12 +147,18 @@ for second in range(40):
     for _ in range(balancing.REMEMBERED):
         balancer.sample(7, home)
     homes = balancer.homes({7: 1 - home}, RATE)
-    balancer.sent_home(homes, homes)
+    balancer.sent_home(homes)
     moves += len(homes)
 check(moves == balancing.MOST_HOME, f"a page is chased {moves} times")
-# What could not be moved needs new samples.
-balancer.sent_home({5: 1}, {})
-check(5 not in balancer.owned(), "a page that stays is tried again at once")
+# A page that cannot be moved is not tried for ever, and its samples stay.
+tries = 0
+for _ in range(10):
+    homes = balancer.homes({5: 0}, RATE)
+    balancer.sent_home(homes)
+    tries += len(homes)
+check(tries == balancing.MOST_HOME and 5 in balancer.owned(), f"a page that stays is tried {tries} times")
+balancer.sample(5, 0)
+check(5 in balancer.shared(), "a page that went home is never shared")
 
 # A thread that moves from one node to the other leaves private pages.
 balancer = balancing.Balancer([0, 1])

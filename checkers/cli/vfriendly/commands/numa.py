@@ -164,7 +164,7 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
             balancer.done(moves, done)
             homes = balancer.homes(sampling.places(process, owned) if owned else {}, options.rate - len(done))
             at_home = sampling.move(process, homes)
-            balancer.sent_home(homes, at_home)
+            balancer.sent_home(homes)
             now = time.monotonic()
             if at_home:
                 home += len(at_home)
