@@ -17,6 +17,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import subprocess
 import signal
 import sys
 import threading
@@ -26,7 +27,7 @@ from typing import NoReturn
 
 import vfriendly
 import vfriendly.commands
-from vfriendly import escaping
+from vfriendly import escaping, settings
 from vfriendly.errors import UNUSABLE, Refused
 
 EPILOG = """exit status: 0 no findings, 1 findings at or above the level of --fail-on, 2 wrong usage
@@ -51,12 +52,30 @@ class Parser(argparse.ArgumentParser):
         self.exit(UNUSABLE, f"vfriendly: {escaping.terminal(message)}; see {self.prog} --help\n")
 
 
+class _Version(argparse.Action):
+    """Prints the versions that a report of an error needs."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from vfriendly import tools
+        here = os.path.dirname(os.path.realpath(__file__))
+        done = subprocess.run(["git", "-C", here, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True,
+                              check=False) if _in_work_tree(here) else None
+        commit = f", commit {done.stdout.strip()}" if done and not done.returncode else ""
+        print(f"vfriendly {vfriendly.__version__}{commit}; LLVM {tools.llvm()}; Python {sys.version.split()[0]}")
+        parser.exit()
+
+
+def _in_work_tree(here: str) -> bool:
+    """Returns True where the package is run from its sources: an installation may be below others' work trees."""
+    return os.path.isfile(os.path.join(here, "..", "..", "..", "guidelines", "catalogue.json"))
+
+
 def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="vfriendly", description=vfriendly.__doc__, epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=vfriendly.__version__)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print versions and exit")
     inner = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in commands:
         module = importlib.import_module(f"vfriendly.commands.{name}")
@@ -68,6 +87,10 @@ def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
             sub.usage = f"{sub.prog} [OPTIONS] -- COMMAND"
         module.options(sub)
         sub.set_defaults(run=module.run)
+        known = {action.dest for action in sub._actions}
+        if len(commands) == 1 and "build" in known:
+            # A change under review must not choose what is shown of it.
+            sub.set_defaults(**settings.defaults({"build"} if name == "review" else known))
     return parser
 
 
@@ -112,7 +135,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "--" in words and len(wanted) == 1 and takes_command(wanted[0]):
         at = words.index("--")
         words, command = words[:at], words[at + 1:]
-    parser = parser_of(wanted)
+    try:
+        parser = parser_of(wanted)
+    except Refused as error:
+        print(f"vfriendly: {error}", file=sys.stderr)
+        return UNUSABLE
     options, rest = parser.parse_known_args(words, argparse.Namespace(command=command))
     if rest and len(wanted) == 1 and takes_command(wanted[0]) and not rest[0].startswith("-"):
         parser.error(f"'{rest[0]}' is no option; a command follows --, as in vfriendly {wanted[0]} -- {rest[0]}")

@@ -42,8 +42,18 @@ class Unit:
         return {"directory": self.directory, "file": self.file, "arguments": list(arguments)}
 
 
+HERE = "."  # the default of -p
+FOLDERS = ("build", "builddir", "out", "_build", "build/*", "out/*", "cmake-build-*", "build-*")
+
+
 def locate(build: str) -> Path:
     path = Path(build)
+    # The usual places of a build below the project, if none was named.
+    if build == HERE and not (path / NAME).is_file():
+        found = [p for name in FOLDERS for p in sorted(path.glob(name)) if (p / NAME).is_file()]
+        if len(found) > 1:
+            raise Refused(f"several folders have a {NAME}: {', '.join(map(str, found))}: choose one with -p, or in vfriendly.toml")
+        path = found[0] if found else path
     if path.suffix != ".json":
         if not path.is_dir():
             raise Refused(f"-p {build}: no such folder")

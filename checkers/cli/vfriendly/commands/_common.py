@@ -27,7 +27,7 @@ LEVELS = ("note", "warning", "error", "never")
 def project_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("project")
     group.add_argument("-p", "--build", metavar="BUILD", default=".",
-                       help="folder of compile_commands.json, or that file [.]")
+                       help="folder of compile_commands.json, or that file [., or build/ and the like below it]")
     group.add_argument("--root", metavar="DIR",
                        help="print paths relative to this folder [root of the git work tree]")
     group.add_argument("--checks", metavar="GLOBS", default="vfriendly-*",
