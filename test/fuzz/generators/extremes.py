@@ -15,7 +15,7 @@ CONSTANTS = ("0", "1", "-1", "2", "64", "4096", "INT_MIN", "INT_MAX", "UINT_MAX"
 TYPES = ("int", "unsigned", "long", "size_t", "unsigned char", "short", "__int128", "unsigned __int128", "int64_t", "uint64_t")
 COMPARES = ("<", "<=", ">", ">=", "!=", "==")
 STEPS = ("++i", "--i", "i++", "i--", "i += {c}", "i -= {c}", "i *= {c}", "i <<= 1", "i = i + {c}")
-HEADER = """#ifndef _GNU_SOURCE
+INCLUDES = """#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <limits.h>
@@ -29,10 +29,12 @@ HEADER = """#ifndef _GNU_SOURCE
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-static int extreme_word;
+"""
+INCLUDES_CXX = "#include <memory>\n#include <vector>\n"
+DECLARATIONS = """static int extreme_word;
 static pthread_mutex_t extreme_mutex;
 static pthread_cond_t extreme_cond;
-void extreme_use(void *);
+__attribute__((weak)) void extreme_use(void *);
 """
 IN_BOTH = (
     "{loop} {{ char *p = (char *)malloc({c}); if (!p) return; extreme_use(p); free(p); }}",
@@ -77,8 +79,11 @@ class Functions:
         values["loop"] = f"for ({values['type']} i = ({values['type']})({start}); i {values['compare']} {end}; {values['step']})"
         return values
 
+    def around(self, program):
+        """Returns program with the functions behind it: a fix may add to the first block of includes."""
+        return INCLUDES + (INCLUDES_CXX if self.cxx else "") + program + self.text()
+
     def text(self):
         shapes = IN_BOTH + (IN_CXX if self.cxx else ())
         bodies = [self.draw.choice(shapes).format(**self.values()) for _ in range(12)]
-        lines = [HEADER, "#include <memory>\n#include <vector>\n" if self.cxx else ""]
-        return "".join([*lines, *(f"void extreme{n}(void *p0) {{ {body} }}\n" for n, body in enumerate(bodies))])
+        return "".join([DECLARATIONS, *(f"void extreme{n}(void *p0) {{ {body} }}\n" for n, body in enumerate(bodies))])

@@ -3,11 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of the other kinds after clang-tidy --fix: they compile, and do the same.
 
-Before the program come functions that it does not call: generators/extremes.py.
+Each has functions that it does not call, too: generators/extremes.py.
 """
 
 import os
-import re
 import shutil
 
 from compare import Found, Skip, call_patiently, reference, same
@@ -30,10 +29,7 @@ class Kind:
         program = TURNS[seed % 4].Program(seed // 4)
         path = os.path.join(folder, f"{seed}.{'cpp' if getattr(program, 'cxx', False) else 'c'}")
         with open(path, "w") as file:
-            text = program.text()
-            # What a program defines for its headers comes first.
-            defines, rest = re.match(r"((?:\s*(?:#define .*|//.*)?\n)*)(.*)", text, re.S).groups()
-            file.write(defines + extremes.Functions(seed, path.endswith("pp")).text() + rest)
+            file.write(extremes.Functions(seed, path.endswith("pp")).around(program.text()))
         return path
 
     def judge(self, seed, source, reducing=False):

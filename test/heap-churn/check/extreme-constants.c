@@ -21,7 +21,7 @@ int look(const char *);
 int all(size_t size) {
   int sum = 0;
   for (int64_t i = INT64_MIN; i < INT64_MAX; ++i) {
-    // CHECK: extreme-constants.c:[[#@LINE+1]]:{{.*}} warning: each iteration
+    // CHECK: extreme-constants.c:[[#@LINE+1]]:{{.*}} 'p' is allocated by 'malloc' and released in each iteration
     char *p = malloc(size);
     if (!p)
       return -1;
