@@ -169,10 +169,10 @@ def _of_file(path):
     name = os.path.basename(path)[:-len(".c")]
     with open(path, encoding="utf-8") as file:
         comment = re.search(r"// SPDX.*\n//\n// (.*)\n(?:// LIBRARY: (\w+)\n)?", file.read())
-    compile_c = f"gcc -std=gnu17 -O1 -g -w -fno-builtin -pthread {path} -o {name} -ldl"
+    compile_c = f"gcc -std=gnu17 -D_GNU_SOURCE -O1 -g -w -fno-builtin -pthread {path} -o {name} -ldl"
     library = ""
     if comment[2]:
-        library = f"gcc -std=gnu17 -O1 -g -shared -fPIC -pthread {path[:-2]}.library.c -o {name}.so && "
+        library = f"gcc -std=gnu17 -D_GNU_SOURCE -O1 -g -shared -fPIC -pthread {path[:-2]}.library.c -o {name}.so && "
     if comment[2] == "linked":
         compile_c += f" ./{name}.so"
     return Setup(name, comment[1], f"./{name}", ("gcc",), library + compile_c,
