@@ -44,6 +44,9 @@
 #define LOOKED_AT 64
 /* Ticks with no other thread than the main one after which the watcher ends. */
 #define LONELY_TICKS 10
+/* Threads are armed that long after a timer of CPU time has run: many programs
+ * set it again in its handler. */
+#define TIMER_NS 1000000000u
 /* Time between two tries to disarm a thread. */
 #define DISARM_NS 1000000u
 #define STACK_SIZE 131072
@@ -58,6 +61,7 @@ static int seccomp_before;
 
 struct look {
   uint64_t now, used;
+  uint64_t timer_at; /* when a timer of CPU time was last seen to run */
   unsigned calm, lonely;
   bool is_short;
   struct vf_shortage shortage;
@@ -189,7 +193,10 @@ static bool prepare(void) {
 }
 
 static void change(struct look *look) {
-  bool may = !timer_may_end_wait() && !is_traced();
+  if (timer_may_end_wait())
+    look->timer_at = look->now;
+  bool has_timer = look->timer_at != 0 && look->now - look->timer_at < TIMER_NS;
+  bool may = !has_timer && !is_traced();
   for (unsigned i = 0; i != vf_threads_end(); ++i) {
     struct vf_thread *thread = &vf_threads[i];
     enum vf_thread_state state = vf_thread_state(thread);
