@@ -63,6 +63,14 @@ def little_seen():
     assert said.startswith("4.00 s of CPU time and 3 samples of it are too little to name a cause"), said
     said = table.verdict(profile_of("", *(replace(s, count=100 * s.count) for s in few)))
     assert said.startswith("32.5 % of the CPU time goes to spinning, most of it in wait (a.c:1): compile"), said
+    # An allocator is named for faults only where memory was seen to go back.
+    faults = [stack("cpu", "other", 300, 2.4), stack("kernel", "page faults", 100, 1.2, frame("fill", "a.c", 2))]
+    whole = profile_of("", *faults)
+    assert table.verdict(whole).endswith("vfriendly try --remedies malloc"), table.verdict(whole)
+    whole.totals = {}
+    assert "is used for the first time" in table.verdict(whole) and "malloc" not in table.verdict(whole), table.verdict(whole)
+    whole.stacks.append(stack("kernel", "data sharing", 5, 0.1, frame("fill", "a.c", 3), call="madvise"))
+    assert table.verdict(whole).endswith("vfriendly try --remedies malloc"), table.verdict(whole)
     # 6 of 100 may be 3 or 12 %.
     said = table.verdict(profile_of("", stack("cpu", "other", 94, 3.76), stack("spin", "spinning", 6, 0.24, frame("wait", "a.c", 1))))
     assert said.startswith("no cause takes 5 %"), said

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Turns samples into stacks with names and causes."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -139,7 +140,8 @@ class Resolver:
         if s.kernel:
             # Without a call it is an interrupt or a fault; most of the time is in faults. syscall() may be any.
             if not call and s.call != kinds.SOME_CALL and frames[0].function != "syscall":
-                cause = "page faults"
+                # Those of the loader are of each program's start.
+                cause = "other" if os.path.basename(frames[0].module).startswith("ld-linux") else "page faults"
             # A thread that yields until something has happened spins: it never sleeps.
             if call == "sched_yield":
                 return Stack("spin", "spinning", call, s.weight, seconds, 0, tuple(frames))

@@ -21,6 +21,8 @@ LEAST_SHARE = 0.01
 # as long, so all of a program that waits for memory half of its time would gain 5 %.
 NOTABLE_REMOTE = 0.2
 REMOTE = "fill memory in parallel, or vfriendly try --remedies numa"
+# No call was seen by which memory goes back.
+FIRST_USE = "memory is used for the first time, as far as seen: larger pages, or less memory"
 REMEDIES = {
     "spinning": "compile with the pass, or without rebuilding: vfriendly try --remedies {preload}",
     "blocking": "locks that spin briefly first, fewer hand-overs: vfriendly try --remedies pthread",
@@ -102,6 +104,10 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
 
 
 def _remedy(profile: Profile, cause: str) -> str:
+    # An allocator changes only faults of memory that goes back to the kernel.
+    returns = profile.seconds_of("data sharing")["cpu"] > 0 or bool(_sum(profile, "shootdown"))
+    if cause == "page faults" and not returns:
+        return FIRST_USE
     return REMEDIES[cause].format(preload=profile.proved.remedy if profile.proved else "spin")
 
 
