@@ -4,7 +4,7 @@
 //
 // A compare-and-swap in inline assembly whose address is in a register.
 //
-// REQUIRES: x86
+// REQUIRES: host-x86_64
 // RUN: %verify_c %s -o /dev/null
 
 #include <sched.h>
