@@ -24,7 +24,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-get() { curl --fail --silent --show-error --location --retry 3 --output "$tmp/$1" "$release/$1" || die "cannot download $release/$1"; }
+get() { curl --fail --silent --show-error --location --retry 3 --output "$tmp/$1" --url "$release/$1" || die "cannot download $release/$1"; }
 
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
