@@ -140,6 +140,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refused as error:
         print(f"vfriendly: {error}", file=sys.stderr)
         return UNUSABLE
+    # argparse removes -- from --option=--, and then takes an empty list for the value.
+    odd = next((word for word in words if word.startswith("-") and word.endswith("=--")), None)
+    if odd:
+        parser.error(f"{odd}: -- is no value")
     options, rest = parser.parse_known_args(words, argparse.Namespace(command=command))
     if rest and len(wanted) == 1 and takes_command(wanted[0]) and not rest[0].startswith("-"):
         parser.error(f"'{rest[0]}' is no option; a command follows --, as in vfriendly {wanted[0]} -- {rest[0]}")

@@ -122,6 +122,10 @@ def units(folder):
     project.write()
     incomplete(project, "gone does not exist", FINDINGS - 1)
 
+    project = Project(folder)
+    project.run("scan", "--jobs=--", status=2)
+    assert "--jobs=--: -- is no value" in project.errors, project.errors
+
     # A project's own -Werror, flags of GCC, other languages.
     project = Project(folder)
     for entry in project.entries:
