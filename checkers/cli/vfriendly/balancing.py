@@ -44,6 +44,7 @@ class Balancer:
     _seen: dict[int, list[int]] = field(default_factory=dict)
     _moved: dict[int, int] = field(default_factory=dict)
     _sent_home: Counter[int] = field(default_factory=Counter)
+    _at_home: dict[int, int] = field(default_factory=dict)
     _is_moving: bool = False
 
     def sample(self, page: int, node: int) -> None:
@@ -62,13 +63,19 @@ class Balancer:
         return {page: nodes[0] for page, nodes in self._seen.items()
                 if len(nodes) >= HOT and len(set(nodes)) == 1 and nodes[0] in self.nodes}
 
+    def astray(self) -> list[int]:
+        """Returns the pages of owned() that were not seen at their user's node: only these need a look."""
+        return [page for page, home in self.owned().items() if self._at_home.get(page) != home]
+
     def homes(self, where: Mapping[int, int], most: int) -> dict[int, int]:
         """Chooses at most `most` pages that are on another node than the one that uses them, with this node."""
         chosen: dict[int, int] = {}
         for page, home in self.owned().items():
             if len(chosen) >= most:
                 break
-            if page in where and where[page] != home and self._sent_home[page] < MOST_HOME:
+            if where.get(page) == home:
+                self._at_home[page] = home
+            elif page in where and self._sent_home[page] < MOST_HOME:
                 chosen[page] = home
         return chosen
 

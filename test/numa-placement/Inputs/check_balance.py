@@ -150,6 +150,14 @@ for second in range(40):
     balancer.sent_home(homes)
     moves += len(homes)
 check(moves == balancing.MOST_HOME, f"a page is chased {moves} times")
+# Only pages that were not seen at home need a look.
+balancer = balancing.Balancer([0, 1])
+for page in (5, 8):
+    for _ in range(balancing.HOT):
+        balancer.sample(page, 1)
+check(balancer.astray() == [5, 8] and balancer.homes({5: 0, 8: 1}, RATE) == {5: 1}, "both need a look at first")
+check(balancer.astray() == [5], f"a page at home is looked at again: {balancer.astray()}")
+
 # A page that cannot be moved is not tried for ever, and its samples stay.
 tries = 0
 for _ in range(10):

@@ -157,7 +157,7 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                     if cpu in node_of:
                         balancer.sample(page, node_of[cpu])
             faults.follow()
-            pages, owned = balancer.shared(), list(balancer.owned())
+            pages, owned = balancer.shared(), balancer.astray()
             where = sampling.places(process, pages) if pages else {}
             moves = balancer.moves(where, options.rate)
             done = sampling.move(process, moves)
