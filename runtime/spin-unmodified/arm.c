@@ -289,7 +289,7 @@ void vf_arm_stop(const char *reason) {
   vf_arm_off = reason;
   __atomic_store_n(&must_end, 1, __ATOMIC_SEQ_CST);
   vf_futex_wake_all(&must_end);
-  while (__atomic_load_n(&is_there, __ATOMIC_ACQUIRE))
+  while (__atomic_load_n(&is_there, __ATOMIC_SEQ_CST))
     vf_sleep_ns(DISARM_NS);
   errno = saved;
 }

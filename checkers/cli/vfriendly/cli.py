@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parser = parser_of(wanted)
     except Refused as error:
-        print(f"vfriendly: {error}", file=sys.stderr)
+        escaping.say(str(error))
         return UNUSABLE
     # argparse removes -- from --option=--, and then takes an empty list for the value.
     odd = next((word for word in words if word.startswith("-") and word.endswith("=--")), None)

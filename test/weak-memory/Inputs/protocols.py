@@ -55,6 +55,7 @@ EVENT, SEM, RWLOCK, BARRIER = (f"blocking-sync/{name}.c" for name in ("event", "
 PRELOAD, PRELOAD_BARRIER = "preload/mutex.c", "preload/barrier.c"
 GATE, HELPER, SITES, POOL = "malloc/fork_gate.c", "malloc/helper.c", "common/sites.c", "pool/pool.c"
 NUMA, OMP, GLEANER = "numa-placement", "cpu-limits/libgomp.c", "gleaner"
+SPIN = "spin-unmodified"
 
 SEQ = [(BLOCK, "seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE)")]
 ARM_FENCE = [(BLOCK, "} __atomic_thread_fence(__ATOMIC_SEQ_CST); }")]
@@ -272,8 +273,30 @@ PROTOCOLS = [
          ("store release lock 0", [("spin-wait/limit.c", "__atomic_store_n(&vf_limit_1.reading, 0, __ATOMIC_RELEASE)")])),
     lock("libgomp", "One thread at a time searches a module.", ("a = swap take lock 1", [(OMP, "__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE)")]),
          ("store release lock 0", [(OMP, "__atomic_clear(&lock, __ATOMIC_RELEASE)")])),
+    # -- spins of unmodified binaries
+    lock("spin-unmodified-thread", "One at a time changes a thread's entry: the watcher, its handler, or itself at its end.",
+         ("a = cas take lock 0 1", [(f"{SPIN}/threads.c", "&is, VF_CHANGING, false, __ATOMIC_ACQUIRE"),
+                                    (f"{SPIN}/handle.c", "&armed, VF_HANDLING, false, __ATOMIC_ACQUIRE")]),
+         ("store release lock 0", [(f"{SPIN}/threads.h", "(uint32_t)state, __ATOMIC_RELEASE)")])),
+    lock("spin-unmodified-signals", "One thread at a time changes what the program has set.",
+         ("a = swap take lock 1", [(f"{SPIN}/signals.c", "__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)")]),
+         ("store release lock 0", [(f"{SPIN}/signals.c", "__atomic_store_n(&lock, 0, __ATOMIC_RELEASE)")])),
+    publish("spin-unmodified-entries", "Entries up to the last one are ready.",
+            [(f"{SPIN}/threads.c", "&last, i + 1, false, __ATOMIC_ACQ_REL")],
+            [(f"{SPIN}/threads.c", "__atomic_load_n(&end, __ATOMIC_ACQUIRE)")]),
+    Protocol("spin-unmodified-end", "Either the watcher that is created sees that it must not be, or who ends it sees it.",
+             {"creator": "a = swap come there 1\nb = load look end\nif b == 1 goto out\nmark m\nout:",
+              "ender": "store end end 1\nt = load wait there"}, r"creator.m=1 /\ ender.t=0",
+             {"come": ("A", [(f"{SPIN}/arm.c", "__atomic_exchange_n(&is_there, 1, __ATOMIC_SEQ_CST)")]),
+              "look": ("A", [(f"{SPIN}/arm.c", "__atomic_load_n(&must_end, __ATOMIC_SEQ_CST)")]),
+              "end": (WEAK + "X", [(f"{SPIN}/arm.c", "__atomic_store_n(&must_end, 1, __ATOMIC_SEQ_CST)")]),
+              "wait": (WEAK, [(f"{SPIN}/arm.c", "__atomic_load_n(&is_there, __ATOMIC_SEQ_CST)")])}),
     publish("publish", "What is ready was written before.",
-            [(OMP, "__atomic_store_n(count, n + 1, __ATOMIC_RELEASE)"), ("preload/next.c", "ready, 1, __ATOMIC_RELEASE)"),
+            [("cpu-limits/cpus.c", "__atomic_store_n(&known.answer, n, __ATOMIC_RELEASE)"),
+             (f"{GLEANER}/tick.c", "__atomic_store_n(&is_on, on, __ATOMIC_RELEASE)"),
+             (f"{SPIN}/arm.c", "__atomic_store_n(&is_there, 0, __ATOMIC_RELEASE)"), (f"{SPIN}/sample/main.c", "tail, __ATOMIC_RELEASE)"),
+             (f"{SPIN}/signals.c", "__atomic_store_n(&is_started, 1, __ATOMIC_RELEASE)"), (f"{SPIN}/threads.c", "ready, 1, __ATOMIC_RELEASE)"),
+             (OMP, "__atomic_store_n(count, n + 1, __ATOMIC_RELEASE)"), ("preload/next.c", "ready, 1, __ATOMIC_RELEASE)"),
              ("platform/linux/vcpu_state.c", "all + header.offset, __ATOMIC_RELEASE)"),
              (f"{NUMA}/preload/next.c", "ready, 1, __ATOMIC_RELEASE)"), (f"{NUMA}/preload/threads.c", "__atomic_store_n(&pin, found, __ATOMIC_RELEASE)"),
              (f"{NUMA}/preload/start.c", "(size_t)least, __ATOMIC_RELEASE)"), (f"{NUMA}/machine.c", "__atomic_store_n(&state, 2, __ATOMIC_RELEASE)"),
@@ -283,7 +306,11 @@ PROTOCOLS = [
              (f"{GLEANER}/place.c", "__atomic_store_n(&record->folded, 0, __ATOMIC_RELEASE)"), (f"{GLEANER}/retain.c", "first + n, __ATOMIC_RELEASE)"),
              (f"{GLEANER}/spread.c", "__atomic_store_n(&record->spreads, 1, __ATOMIC_RELEASE)"),
              (f"{GLEANER}/spread.c", "__atomic_store_n(&record->spreads, 0, __ATOMIC_RELEASE)"), (f"{GLEANER}/retain.c", "turn, __ATOMIC_RELEASE)"), (f"{GLEANER}/retain.c", "2 * ROUNDS, __ATOMIC_RELEASE)")],
-            [(OMP, "__atomic_load_n(count, __ATOMIC_ACQUIRE)"), (OMP, "__atomic_load_n(&copies_n, __ATOMIC_ACQUIRE)"), ("preload/next.h", "ready, __ATOMIC_ACQUIRE)"),
+            [("cpu-limits/cpus.c", "__atomic_load_n(&known.answer, __ATOMIC_ACQUIRE)"), (f"{GLEANER}/tick.c", "__atomic_load_n(&is_on, __ATOMIC_ACQUIRE)"),
+             (f"{SPIN}/arm.c", "__atomic_load_n(&must_end, __ATOMIC_ACQUIRE)"), (f"{SPIN}/next.h", "ready, __ATOMIC_ACQUIRE)"),
+             (f"{SPIN}/sample/main.c", "data_head, __ATOMIC_ACQUIRE)"), (f"{SPIN}/signals.c", "__atomic_load_n(&is_started, __ATOMIC_ACQUIRE)"),
+             (f"{SPIN}/threads.h", "__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE)"),
+             (OMP, "__atomic_load_n(count, __ATOMIC_ACQUIRE)"), (OMP, "__atomic_load_n(&copies_n, __ATOMIC_ACQUIRE)"), ("preload/next.h", "ready, __ATOMIC_ACQUIRE)"),
              ("platform/linux/vcpu_state.h", "records, __ATOMIC_ACQUIRE)"), (f"{NUMA}/preload/next.h", "ready, __ATOMIC_ACQUIRE)"),
              (f"{NUMA}/preload/threads.c", "__atomic_load_n(&pin, __ATOMIC_ACQUIRE)"), (f"{NUMA}/preload/allocations.c", "least, __ATOMIC_ACQUIRE)"),
              (f"{NUMA}/machine.c", "__atomic_load_n(&state, __ATOMIC_ACQUIRE)"), (f"{NUMA}/machine.c", "__atomic_load_n(&ready, __ATOMIC_ACQUIRE)"),
