@@ -14,10 +14,10 @@ func.func @waits(%m: memref<4x?xi32>, %p: !llvm.ptr, %i: index, %v: i32, %f: f32
                  %s: i64) {
   // CHECK: llvm.inline_asm has_side_effects{{.*}} "pause"
   vf.relax
-  // VF_SPIN_NOTIFIED and four bytes.
+  // VF_SPIN_NOTIFIED, VF_SPIN_UNSEEN and four bytes.
   // CHECK: %[[SEEN:.*]] = llvm.zext %{{.*}} : i32 to i64
   // CHECK: %[[AT:.*]] = llvm.getelementptr
-  // CHECK: %[[HOW:.*]] = llvm.mlir.constant(260 : i32)
+  // CHECK: %[[HOW:.*]] = llvm.mlir.constant(8452 : i32)
   // CHECK: llvm.call @vf_spin_wait(%[[AT]], %[[SEEN]], %{{.*}}, %[[HOW]])
   %0 = vf.spin_wait %m[%i, %i], %v, %s notified : memref<4x?xi32>, i32
   // CHECK: llvm.bitcast %{{.*}} : f32 to i32
