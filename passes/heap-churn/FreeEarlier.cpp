@@ -170,10 +170,10 @@ void freeEarlier(const Allocation &A, Instruction &At, FunctionView &Here) {
   Copy->insertBefore(At.getIterator());
   // Keeps the line of a single free, by which users know it in reports of
   // memory tools; several have in common only their scope.
-  DebugLoc Where = A.Frees.front()->getDebugLoc();
+  DILocation *Where = A.Frees.front()->getDebugLoc();
   for (CallBase *Free : A.Frees)
-    Where = DebugLoc::getMergedLocation(Where, Free->getDebugLoc());
-  setLocation(*Copy, Where);
+    Where = DILocation::getMergedLocation(Where, Free->getDebugLoc());
+  setLocation(*Copy, DebugLoc(Where));
   for (CallBase *Free : A.Frees)
     Free->eraseFromParent();
 }
