@@ -2,7 +2,6 @@
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- *===----------------------------------------------------------------------===*
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/logarithm.h"

@@ -2,11 +2,11 @@
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- *===----------------------------------------------------------------------===*
  *===----------------------------------------------------------------------===*/
 
 #include "spin-unmodified/threads.h"
 #include "common/process_wide.h"
+#include "common/thread_start.h"
 #include "platform/linux/kernel.h"
 #include "spin-unmodified/arm.h"
 #include "spin-unmodified/emulate.h"
@@ -156,66 +156,27 @@ void vf_thread_enter(void) {
 _Static_assert(sizeof(struct vf_decoded) < VF_STACK_SIZE / 4,
                "leaves room for the stack");
 
-struct start {
-  void *(*of_pthread)(void *); /* NULL for a thread of C11 */
-  int (*of_c11)(void *);
-  void *argument;
-};
-
-static struct start begin(void *data) {
-  struct start start = *(struct start *)data;
-  free(data);
+static void enter_first(unsigned turn) {
+  (void)turn;
   vf_thread_enter();
-  return start;
-}
-
-static void *run_pthread(void *data) {
-  struct start start = begin(data);
-  return start.of_pthread(start.argument);
-}
-
-static int run_c11(void *data) {
-  struct start start = begin(data);
-  return start.of_c11(start.argument);
 }
 
 /* Returns what the new thread needs, or NULL if the library is off. */
-static struct start *to_start(void) {
+static struct vf_thread_start *to_start(void) {
   if (!vf_arm_watches())
     return NULL;
   vf_thread_enter();
-  int saved = errno;
-  struct start *start = calloc(1, sizeof *start);
-  errno = saved;
-  return start;
+  return vf_thread_start_new(enter_first, 0);
 }
 
 VF_API int pthread_create(pthread_t *restrict thread,
                           const pthread_attr_t *restrict attributes,
                           void *(*function)(void *), void *restrict argument) {
-  struct start *start = to_start();
-  if (!start)
-    return vf_spin_next()->pthread_create(thread, attributes, function,
-                                          argument);
-  start->of_pthread = function;
-  start->argument = argument;
-  int error =
-      vf_spin_next()->pthread_create(thread, attributes, run_pthread, start);
-  if (error)
-    free(start);
-  return error;
+  return vf_start_pthread(to_start(), vf_spin_next()->pthread_create, thread,
+                          attributes, function, argument);
 }
 
-/* Replaced as well, because libc's does not call the replaced pthread_create.
- */
 VF_API int thrd_create(thrd_t *thread, thrd_start_t function, void *argument) {
-  struct start *start = to_start();
-  if (!start)
-    return vf_spin_next()->thrd_create(thread, function, argument);
-  start->of_c11 = function;
-  start->argument = argument;
-  int error = vf_spin_next()->thrd_create(thread, run_c11, start);
-  if (error != thrd_success)
-    free(start);
-  return error;
+  return vf_start_c11(to_start(), vf_spin_next()->thrd_create, thread, function,
+                      argument);
 }

@@ -18,6 +18,7 @@
 #include "common/environment.h"
 #include "common/process_wide.h"
 #include "common/sandbox.h"
+#include "common/thread_start.h"
 #include "numa-placement/preload/cpus.h"
 #include "numa-placement/preload/next.h"
 #include "numa-placement/preload/settings.h"
@@ -162,31 +163,11 @@ static void bind_self(unsigned turn) {
   vf_count_numa_preload(bound ? VF_NUMA_PINNED : VF_NUMA_PIN_REFUSED);
 }
 
-struct start {
-  void *(*of_pthread)(void *); /* NULL for a thread of C11 */
-  int (*of_c11)(void *);
-  void *argument;
-  unsigned turn;
-};
-
-static struct start begin(void *data) {
-  struct start start = *(struct start *)data;
-  free(data);
+static void bind_first(unsigned turn) {
   if (vf_begin_optional()) { /* It may look the machine up, too. */
-    bind_self(start.turn);
+    bind_self(turn);
     vf_end_optional();
   }
-  return start;
-}
-
-static void *run_pthread(void *data) {
-  struct start start = begin(data);
-  return start.of_pthread(start.argument);
-}
-
-static int run_c11(void *data) {
-  struct start start = begin(data);
-  return start.of_c11(start.argument);
 }
 
 static bool are_bound(const pthread_attr_t *attributes) {
@@ -202,47 +183,25 @@ static bool are_bound(const pthread_attr_t *attributes) {
 
 /* Returns what the new thread needs to bind itself, or NULL if the thread is
  * left alone. */
-static struct start *to_start(const pthread_attr_t *attributes) {
+static struct vf_thread_start *to_start(const pthread_attr_t *attributes) {
   if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF)
     return NULL;
   if (are_bound(attributes)) {
     vf_count_numa_preload(VF_NUMA_PIN_KEPT);
     return NULL;
   }
-  int saved = errno;
-  struct start *start = calloc(1, sizeof *start);
-  errno = saved;
-  if (start)
-    start->turn = __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
-  return start;
+  return vf_thread_start_new(bind_first,
+                             __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED));
 }
 
 VF_API int pthread_create(pthread_t *restrict thread,
                           const pthread_attr_t *restrict attributes,
                           void *(*function)(void *), void *restrict argument) {
-  struct start *start = to_start(attributes);
-  if (!start)
-    return vf_numa_next()->pthread_create(thread, attributes, function,
-                                          argument);
-  start->of_pthread = function;
-  start->argument = argument;
-  int error =
-      vf_numa_next()->pthread_create(thread, attributes, run_pthread, start);
-  if (error)
-    free(start);
-  return error;
+  return vf_start_pthread(to_start(attributes), vf_numa_next()->pthread_create,
+                          thread, attributes, function, argument);
 }
 
-/* thrd_create is replaced as well, because libc's does not call the replaced
- * pthread_create. */
 VF_API int thrd_create(thrd_t *thread, thrd_start_t function, void *argument) {
-  struct start *start = to_start(NULL);
-  if (!start)
-    return vf_numa_next()->thrd_create(thread, function, argument);
-  start->of_c11 = function;
-  start->argument = argument;
-  int error = vf_numa_next()->thrd_create(thread, run_c11, start);
-  if (error != thrd_success)
-    free(start);
-  return error;
+  return vf_start_c11(to_start(NULL), vf_numa_next()->thrd_create, thread,
+                      function, argument);
 }
