@@ -13,6 +13,7 @@
 #include "common/process_wide.h"
 #include "platform/linux/kernel.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,8 +21,8 @@
 uint32_t vf_sandbox;
 
 /* The optional calls of other threads take some us. The wait for them is
- * limited, as they may be those of a thread that a signal handler interrupted,
- * or that a fork left behind. */
+ * limited, as they may be those of a thread that a signal handler interrupted.
+ */
 #define WAITS 1000
 #define WAIT_NS 100000
 
@@ -31,14 +32,29 @@ typedef int control(int, unsigned long, unsigned long, unsigned long,
                     unsigned long);
 VF_API control vf_own_prctl __asm__("prctl");
 
+/* The process that counts, and what a child of a fork inherited of its parent's
+ * count: of threads that the child does not have, and perhaps of a call that
+ * a signal handler interrupted to fork. */
+static pid_t process;
+static uint32_t inherited;
+
+static void inherit(void) {
+  process = getpid();
+  inherited = __atomic_load_n(&vf_sandbox, __ATOMIC_RELAXED) & ~VF_SANDBOXED;
+}
+
 static void begin(void) {
-  uint32_t before =
+  uint32_t count =
       __atomic_fetch_or(&vf_sandbox, VF_SANDBOXED, __ATOMIC_RELAXED);
-  if (before & VF_SANDBOXED)
+  if (count & VF_SANDBOXED)
     return;
-  for (int i = 0; i != WAITS && before != 0; ++i) {
+  /* Another number: a child of a fork without handlers (_Fork, the system
+   * call), or of vfork. The threads of either parent go on without its filter.
+   */
+  uint32_t others = getpid() == process ? inherited : count;
+  for (int i = 0; i != WAITS && count > others; ++i) {
     vf_sleep_ns(WAIT_NS);
-    before = __atomic_load_n(&vf_sandbox, __ATOMIC_RELAXED) & ~VF_SANDBOXED;
+    count = __atomic_load_n(&vf_sandbox, __ATOMIC_RELAXED) & ~VF_SANDBOXED;
   }
   if (vf_before_sandbox)
     vf_before_sandbox();
@@ -50,6 +66,8 @@ static control *next;
  * loader's lock may be held for ever. */
 __attribute__((constructor)) static void find(void) {
   next = (control *)dlsym(RTLD_NEXT, "prctl");
+  process = getpid();
+  pthread_atfork(NULL, NULL, inherit);
 }
 
 int vf_own_prctl(int what, unsigned long a, unsigned long b, unsigned long c,

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Stack size of the helper thread, 16 times what it needs: if the program's
  * last other thread ends just before the helper, libc calls exit() and its
@@ -51,6 +52,7 @@ static uint64_t under_pressure;
 static uint32_t changing; /* a plain lock */
 static pthread_t thread;  /* if has_thread: it runs, or has ended */
 static bool has_thread;
+static pid_t process; /* which started the last one */
 /* Asks the helper to end. One that falls asleep and does not see it ends at its
  * next check. */
 static uint32_t is_stopped;
@@ -192,6 +194,7 @@ static bool create(void) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK);
+  process = getpid();
   has_thread = pthread_create(&thread, &attributes, run, NULL) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -260,6 +263,11 @@ bool vf_helper_tell(size_t drained) {
 }
 
 bool vf_helper_stop(void) {
+  /* None was started; or this is a child of a fork that calls no handlers
+   * (_Fork, the system call), in which `changing` may be held for ever, or of
+   * vfork, which must leave the helper to its parent. */
+  if (process != getpid())
+    return false;
   vf_plain_lock(&changing);
   bool was_there = has_thread;
   if (was_there) {
