@@ -8,6 +8,7 @@ together may, is judged again by opt alone.
 """
 
 import os
+import shutil
 
 from compare import Found, Skip, call, call_patiently
 from generators import modules
@@ -25,7 +26,7 @@ class Kind:
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, folder
         self.rewrites = self.skipped = 0
-        self.many_opt = os.path.join(tools.build, "bin", "vf-many-opt")
+        self.many_opt = shutil.copy(os.path.join(tools.build, "bin", "vf-many-opt"), folder)
 
     def write(self, seed, folder):
         path = os.path.join(folder, f"{seed}.ll")
