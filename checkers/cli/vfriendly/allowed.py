@@ -22,8 +22,10 @@ VALUES = (
     "-iframework", "-iprefix", "-iwithprefix", "-iwithprefixbefore", "-isystem-after", "-cxx-isystem",
     "-stdlib++-isystem",
 )
-# Those whose value is the next word, or follows "=".
+# Those whose value follows "=".
 LONG_VALUES = ("--sysroot", "--gcc-toolchain", "--gcc-install-dir", "--target", "--std")
+# Of these, those whose value may be the next word. clang does not know the others alone: that word would be an option.
+_NEXT_VALUES = ("--sysroot", "--std")
 _LANGUAGES = (
     "c", "c++", "c-header", "c++-header", "cpp-output", "c++-cpp-output", "objective-c", "objective-c++",
     "objective-c-header", "objective-c++-header", "c++-module", "none",
@@ -58,9 +60,12 @@ trivial-auto-var-init unroll-loops unsafe-math-optimizations unsigned-bitfields 
 use-cxa-atexit vectorize visibility visibility-global-new-delete visibility-inlines-hidden
 visibility-inlines-hidden-static-local-var visibility-ms-compat wasm-exceptions wchar-type wrapv wrapv-pointer
 writable-strings zero-initialized-in-bss zvector""".split()  # noqa: SIM905 (a list of these would be long)
+# Options that begin with -m and say nothing about a processor: some name files, or take the next word.
+_NO_MACHINE = ("llvm", "mlir", "link", "execute-only-file", "odule", "eabi$", "thread-model$")
 _PLAIN = re.compile("|".join((
-    r"-fmodule-file=.+", rf"-f(no-)?({'|'.join(_TOGGLES)})(=[^/]*)?", r"-fno-builtin-\w+",
-    r"-f(macro|file|debug)-prefix-map=.*", r"-m(?!llvm|mlir|link|execute-only-file)[a-z0-9][\w.+-]*(=[\w.,:+!-]*)?",
+    # Not without a name: that would be read in place of the headers that it was made from.
+    r"-fmodule-file=[\w.:]+=.+", rf"-f(no-)?({'|'.join(_TOGGLES)})(=[^/]*)?", r"-fno-builtin-\w+",
+    r"-f(macro|file|debug)-prefix-map=.*", rf"-m(?!{'|'.join(_NO_MACHINE)})[a-z0-9][\w.+-]*(=[\w.,:+!-]*)?",
     r"-W[\w+#.-]*(=[\w.-]+)?", r"-Wp(,-[DU][^,]+)+", r"-O([0-9sgz]|fast)?", r"-std=[\w+:.-]+", r"-stdlib=[\w+]+",
     r"--stdlib=[\w+]+", r"-ansi", r"--?pedantic", r"-w", r"-pthreads?", r"-nostdinc(\+\+)?", r"-nostdlibinc",
     r"-nobuiltininc", r"-traditional(-cpp)?", r"-trigraphs", r"-undef", r"-EL", r"-EB", r"--no-standard-includes",
@@ -93,9 +98,15 @@ _NAMED_VALUES = (
     "-Xanalyzer", "-Xclang", "-Xopenmp-target", "-mllvm", "-mmlir", "-load", "--config", "-fplugin",
     "-ivfsoverlay", "-resource-dir", "-working-directory", "--output", "-include-pch", "-dependency-file",
     "-dependency-dot", "-header-include-file", "-diagnostic-log-file", "-Xarch_host", "-Xarch_device", "-specs",
-    "-wrapper", "-gcc-toolchain",
+    "-wrapper", "-gcc-toolchain", "-iframeworkwithsysroot", "-iwithsysroot", "-meabi", "-mthread-model",
+    "-module-dependency-dir",
 )
+# A glob of checks that a tree may choose.
+OWN_CHECK = re.compile(r"-?vfriendly-[\w*-]*")
 LAUNCHERS = ("ccache", "sccache", "distcc", "icecc", "buildcache")
+# Options that begin like one of VALUES and take the next word.
+_TAKE_NEXT = ("-iframeworkwithsysroot", "-iwithsysroot")
+_NO_CONFIG = "--no-default-config"
 # Limits of files with options.
 MOST_BYTES, DEEPEST, MOST_WORDS = 16 << 20, 8, 200_000
 
@@ -153,11 +164,14 @@ def _value_is_good(option: str, value: str) -> bool:
         return _PROCESSORS.fullmatch(value) is not None
     if option == "-x":
         return value in _LANGUAGES
-    return "\0" not in value
+    # clang expands the name of a file with options wherever it stands; files that can be read are expanded by now.
+    return "\0" not in value and not value.startswith("@")
 
 
 def _joined(word: str) -> tuple[str, str] | None:
     """Splits an option that has its value in the same word."""
+    if word in _TAKE_NEXT:
+        return None
     for option in LONG_VALUES:
         if word.startswith(option + "="):
             return option, word[len(option) + 1:]
@@ -166,6 +180,20 @@ def _joined(word: str) -> tuple[str, str] | None:
     known = [o for o in VALUES if word.startswith(o) and len(word) > len(o)]
     # -include-pch is not -include with the value -pch; nor is -isystem-after -isystem.
     return None if not known or word.startswith("-include-") else (max(known, key=len), word)
+
+
+def _included(file: str) -> list[str]:
+    """Names a file that is included first, past the driver: that would read FILE.gch or FILE.pch in its place."""
+    return ["-Xclang", "-include", "-Xclang", file]
+
+
+def stands_alone(word: str) -> bool:
+    """Returns True if the command without the word lacks only what the word asks for.
+
+    Messages, in which a tree may have put anything, name options that clang does not know. Without -D its value
+    would be an option.
+    """
+    return word not in (*VALUES, *LONG_VALUES, "-x", "-target", "-arch", "-Xclang", _NO_CONFIG)
 
 
 def choose(words: Sequence[str], directory: str, file: str) -> Command:
@@ -181,12 +209,12 @@ def choose(words: Sequence[str], directory: str, file: str) -> Command:
     kept, left = [_program(words[0])], list[str]()
     rest = iter(every)
     for word in rest:
-        if word in VALUES or word in LONG_VALUES or word in ("-x", "-target", "-arch"):
+        if word in VALUES or word in _NEXT_VALUES or word in ("-x", "-target", "-arch"):
             value = next(rest, None)
             if value is None:
                 continue
             if _value_is_good(word, value):
-                kept += [word, value]
+                kept += _included(value) if word == "-include" else [word, value]
             else:
                 left.append(f"{word} {value}")
         elif word == "-Xclang":
@@ -194,27 +222,30 @@ def choose(words: Sequence[str], directory: str, file: str) -> Command:
             if inner in ("-include", "-include-pch"):
                 # As CMake writes: -Xclang -include -Xclang FILE.
                 again, value = next(rest, ""), next(rest, "")
-                if again == "-Xclang" and inner == "-include":
-                    kept += [inner, value]
+                if again == "-Xclang" and inner == "-include" and _value_is_good(inner, value):
+                    kept += _included(value)
             elif inner:
                 left.append(f"{word} {inner}")
         elif word in _SILENT_VALUES:
             next(rest, None)
-        elif word in _NAMED_VALUES:
+        elif word in _NAMED_VALUES or word in LONG_VALUES:
             value = next(rest, "")
             left.append(f"{word} {value}".strip())
         elif not word.startswith(("-", "@")):
             continue  # the source, which is added below, or what is linked
+        elif word.startswith("-include") and len(word) > 8 and word[8] != "-":
+            kept += _included(word[8:]) if _value_is_good("-include", word[8:]) else []
         elif parts := _joined(word):
             (kept if _value_is_good(*parts) else left).append(word)
         elif _PLAIN.fullmatch(word):
             kept.append(word)
         elif not _SILENT.fullmatch(word) and word not in ("-", "--"):
             left.append(word)
-    # clang must not read a file with options beside the compiler, nor in the home folder of the user.
-    return Command((*kept, "--no-default-config", file), tuple(dict.fromkeys(left)))
+    # clang must not read a file with options beside the compiler, nor in the home folder of the user. This stands
+    # first, so that no other option can take it for its value.
+    return Command((kept[0], _NO_CONFIG, *kept[1:], file), tuple(dict.fromkeys(left)))
 
 
 def extra(words: Sequence[str]) -> list[str]:
     """Returns those of the options that may be added to a command."""
-    return list(choose(["clang", *words], "/", "").words[1:-2])
+    return list(choose(["clang", *words], "/", "").words[2:-1])

@@ -116,20 +116,32 @@ def are_words(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
+def user_folder() -> Path:
+    """Returns the user's own folder for what the tool keeps. Raises OSError if there is none.
+
+    A relative XDG_CACHE_HOME would be a folder of whatever tree is the working directory, and is to be ignored as its
+    specification says.
+    """
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        base = Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()
+    except RuntimeError:
+        base = Path()
+    if not base.is_absolute():
+        raise OSError(0, "there is no home folder")
+    return base / "vfriendly"
+
+
 def default_folder(project: str) -> Path:
     """Returns the folder of the results of a project: the user's own, outside of the tree.
 
     A tree could bring results that hide its findings.
     """
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()
-    if not base.is_absolute():
-        raise OSError(0, "there is no home folder")
     name = hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
-    return base / "vfriendly" / f"{__version__}-{FORM}" / name
+    return user_folder() / f"{__version__}-{FORM}" / name
 
 
-def _make_private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
     """Makes a folder that only this user can write. Raises OSError if it belongs to others."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.stat()
@@ -143,7 +155,7 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         if folder:
-            _make_private(folder)
+            make_private(folder)
             ignore = folder / ".gitignore"
             if not ignore.exists():
                 replace(ignore, b"*\n")

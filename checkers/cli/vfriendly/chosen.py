@@ -11,21 +11,20 @@ import json
 import os
 from pathlib import Path
 
-from vfriendly import cache
+from vfriendly import cache, documents
 
 
 def _file(program: str) -> Path:
     about = os.stat(program)
     key = hashlib.sha256(repr((program, about.st_size, about.st_mtime_ns)).encode()).hexdigest()[:32]
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(home) / "vfriendly" / "trials" / f"{key}.json"
+    return cache.user_folder() / "trials" / f"{key}.json"
 
 
 def store(program: str, remedy: str, gain: str) -> None:
     """Remembers the remedy. A folder that cannot be written loses only --auto."""
-    file = _file(program)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = _file(program)
+        cache.make_private(file.parent)
         cache.replace(file, json.dumps({"program": program, "remedy": remedy, "gain": gain}).encode())
     except OSError:
         pass
@@ -33,6 +32,8 @@ def store(program: str, remedy: str, gain: str) -> None:
 
 def load(program: str) -> str | None:
     try:
-        return str(json.loads(_file(program).read_text())["remedy"])
-    except (OSError, ValueError, KeyError):
+        file = _file(program)
+        cache.make_private(file.parent)
+        return str(documents.json_of(file)["remedy"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None

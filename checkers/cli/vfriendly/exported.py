@@ -8,11 +8,10 @@ from typing import Any
 
 import yaml
 
+from vfriendly.documents import LOADER as Loader
 from vfriendly.findings import Diagnostic, Edit, Extent, Note, Remark
 from vfriendly.sources import real
 
-# libyaml's loader is 10 times as fast; PyYAML may have been built without it.
-Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # LLVM writes this in place of text that is not UTF-8, and leaves out the rest of the text.
 LOST = "\N{REPLACEMENT CHARACTER}"
 

@@ -10,9 +10,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
-from vfriendly import cache, exported, regular
+from vfriendly import cache, documents, exported, regular
 from vfriendly.database import Unit
 from vfriendly.findings import Finding, Remark
 from vfriendly.sources import Sources
@@ -88,7 +86,7 @@ class Compiler:
                 data = regular.read(record) if os.path.exists(record) else b""
                 found = exported.remarks(data, unit.directory)
                 files = read_files(os.fsdecode(regular.read(read)), unit.directory)
-            except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+            except (*documents.WRONG, OSError) as error:
                 what = (str(error).splitlines() or [type(error).__name__])[0]
                 return Outcome("failed", f"its remarks cannot be read: {what}")
             return Outcome("ok", files=files, remarks=found)

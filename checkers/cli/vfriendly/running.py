@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One run of a command, or of a server with a load: its time, CPU time and output."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -16,14 +15,14 @@ from typing import IO
 
 import psutil
 
+from vfriendly.children import die_with_parent
+
 # Seconds for a server to listen, and to end after SIGTERM.
 START_S, STOP_S = 60, 20
 # Interval at which a server is asked whether it listens: short beside the time that a load takes.
 POLL_S = 0.05
 # Only this much of the end of an output is searched for metrics.
 MOST_OUTPUT = 4 << 20
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)  # before a fork, after which nothing may be loaded
 
 
 @dataclass
@@ -39,11 +38,6 @@ class Run:
         """Returns what went wrong and the last line of the errors, or ""."""
         lines = [line for line in self.errors.splitlines() if line.strip()]
         return "" if self.status == "ok" else f"{self.status}{': ' + lines[-1].strip()[:200] if lines else ''}"
-
-
-def die_with_parent() -> None:
-    """Lets the kernel kill this process, of a group of its own, if the tool is killed."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -71,7 +65,7 @@ def command(words: Sequence[str], environment: Mapping[str, str], timeout: float
         began = time.monotonic()
         try:
             child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=dict(environment),
-                                     start_new_session=True, preexec_fn=die_with_parent)
+                                     start_new_session=True, preexec_fn=die_with_parent())
         except OSError as error:
             return Run(f"does not start: {error.strerror}", 0, 0, "", "")
         expired = threading.Event()
@@ -102,7 +96,7 @@ class Server:
     def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (stop() closes it)
         self._child = psutil.Popen(list(words), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                                   env=dict(environment), start_new_session=True, preexec_fn=die_with_parent)
+                                   env=dict(environment), start_new_session=True, preexec_fn=die_with_parent())
 
     def processes(self) -> list[psutil.Process]:
         try:

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from vfriendly import allowed, ownership, regular
 from vfriendly.errors import Refused
 
 NAME = "vfriendly.toml"
@@ -28,12 +29,10 @@ _LARGEST = 1 << 16  # bytes: some 1000 times what the options take
 
 
 def find(folder: Path) -> Path | None:
-    for each in (folder, *folder.parents):
-        if (each / NAME).is_file():
-            return each / NAME
-        if (each / ".git").exists():
-            return None
-    return None
+    """Returns the file; not one that another user has put into a folder above, as into /tmp."""
+    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    found = ownership.nearest(NAME, folder)[0]
+    return found[0] if found and (not top or found[0].parent.is_relative_to(top)) else None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def _read(path: Path) -> dict[str, Any]:
     except ImportError:
         raise Refused(f"{path}: reading it needs Python 3.11") from None
     try:
-        with open(path, "rb") as file:
+        with regular.open_regular(path) as file:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
             raise Refused(f"{path}: is larger than {_LARGEST >> 10} KiB")
@@ -66,6 +65,8 @@ def defaults(options: Collection[str], folder: Path | None = None) -> dict[str, 
             raise Refused(f"{path}: {name} must be a text")
         if name == "fail-on" and value not in _LEVELS:
             raise Refused(f"{path}: fail-on '{value}': there are {', '.join(_LEVELS)}")
+        if name == "checks" and not all(allowed.OWN_CHECK.fullmatch(glob.strip()) for glob in value.split(",")):
+            raise Refused(f"{path}: checks '{value}': their names begin with vfriendly-")
         key = name.replace("-", "_")
         if key in options:
             found[key] = os.path.join(path.parent, value) if _PATHS[name] else value

@@ -10,7 +10,6 @@ the cache goes by, is the compiler's own.
 import json
 import os
 import re
-import resource
 import select
 import signal
 import subprocess
@@ -22,9 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from vfriendly import allowed, cache, exported, regular, tools
+from vfriendly import allowed, cache, documents, exported, ownership, regular, tools
+from vfriendly import children as bounds
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
 from vfriendly.findings import Diagnostic, Remark
@@ -44,6 +42,7 @@ UNKNOWN = [
 COMPILER = "clang-diagnostic-"
 LONGEST_ERRORS = 1 << 20  # bytes of stderr that are read
 DEFAULT_CHECKS = "-*,vfriendly-*"  # tools.find() of the default of --checks
+FOREIGN = "another user's"  # in place of a digest
 LONGEST_POLL_MS = 2**31 - 1  # poll takes an int: 24 days
 
 
@@ -73,13 +72,26 @@ class Outcome:
 
 
 def configuration(file: str) -> list[tuple[str, str]]:
-    """Returns the .clang-tidy files that may concern a file, with digests."""
+    """Returns the .clang-tidy files that concern a file, the nearest first, with digests."""
     found = []
-    for folder in Path(file).parents:
-        path = folder / ".clang-tidy"
-        if path.is_file():
-            found.append((str(path), cache.Files().digest(str(path)) or ""))
+    paths, foreign = ownership.nearest(".clang-tidy", Path(file).parent)
+    for path in paths:
+        found.append((str(path), cache.Files().digest(str(path)) or ""))
+        try:
+            if documents.settings(str(path)).get("InheritParentConfig") is not True:
+                return found
+        except (OSError, ValueError):
+            return found  # Examiner says what is wrong with it
+    if found and foreign:
+        found.append((str(foreign), FOREIGN))
     return found
+
+
+def _own_globs(named: Any) -> list[str]:
+    """Returns the globs of vfriendly's checks in a list of checks: a text with commas, or a list of such texts."""
+    texts = [t for t in (named if isinstance(named, list) else [named]) if isinstance(t, str)]
+    globs = [glob.strip() for text in texts for glob in re.split("[,\n]", text)]
+    return [glob for glob in globs if allowed.OWN_CHECK.fullmatch(glob)]
 
 
 def checks(file: str, given: str) -> str:
@@ -91,16 +103,11 @@ def checks(file: str, given: str) -> str:
         return given
     for path, _ in configuration(file):
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError):
-            continue  # clang-tidy says what is wrong with it.
-        named = data.get("Checks") if isinstance(data, dict) else None
-        globs = named if isinstance(named, list) else str(named or "").replace("\n", ",").split(",")
-        own = [g.strip() for g in globs if isinstance(g, str) and g.strip().removeprefix("-").startswith("vfriendly-")]
+            own = _own_globs(documents.settings(path).get("Checks"))
+        except (OSError, ValueError):
+            continue  # Examiner says what is wrong with it
         if own:
             return ",".join(["-*", *([] if not own[0].startswith("-") else ["vfriendly-*"]), *own])
-        if not (isinstance(data, dict) and data.get("InheritParentConfig")):
-            break
     return given
 
 
@@ -140,15 +147,12 @@ def run_bounded(command: Sequence[str], cwd: str, timeout: float,
                 children: set[int] | None = None) -> tuple[int | None, str]:
     """Returns the exit status (None after the timeout) and stderr. Kills processes that are left."""
     with tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+        child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                                 start_new_session=True, preexec_fn=bounds.die_with_parent())
         if children is not None:
             children.add(child.pid)
-        try:
-            # A unit could otherwise fill the disk with messages.
-            resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (regular.LARGEST, regular.LARGEST))
-        except (OSError, ValueError):
-            pass  # it has ended, or its limit is lower
+        # A unit could otherwise fill the disk with messages, and the memory.
+        bounds.limit(child.pid)
         try:
             status = _wait(child, timeout)
         finally:
@@ -170,12 +174,15 @@ _SETTINGS = ("WarningsAsErrors", "HeaderFileExtensions", "ImplementationFileExte
              "FormatStyle", "CheckOptions", "SystemHeaders")
 
 
+def _words(value: Any) -> list[str]:
+    return [str(word) for word in value if isinstance(word, (str, int, float))] if isinstance(value, list) else []
+
+
 def _configuration_options(wanted: dict[str, Any]) -> list[str]:
     kept = {name: wanted[name] for name in _SETTINGS if wanted.get(name) is not None}
     options = [f"--config={json.dumps(kept)}"]
     for name, option in (("ExtraArgsBefore", "--extra-arg-before"), ("ExtraArgs", "--extra-arg")):
-        words = [str(word) for word in wanted.get(name) or []]
-        options += [f"{option}={word}" for word in allowed.extra(words)]
+        options += [f"{option}={word}" for word in allowed.extra(_words(wanted.get(name)))]
     return options
 
 
@@ -189,6 +196,7 @@ class Examiner:
         self._unknown: set[str] = set()
         self._children: set[int] = set()
         self._stopped = False
+        self._distrusted: set[str] = set()
         self._configurations: dict[tuple[tuple[str, str], ...], list[str]] = {}
 
     def stop(self) -> None:
@@ -202,7 +210,7 @@ class Examiner:
 
     def cached(self, unit: Unit) -> Outcome | None:
         name = key(unit, self.tools, self.extra)
-        result = self.store.load(name)
+        result = self.store.load(name) if name not in self._distrusted else None
         if result is None:
             return None
         entry = self.store.entry(name) or {}
@@ -210,6 +218,10 @@ class Examiner:
             return Outcome.from_json(result, entry.get("files", []))
         except (KeyError, ValueError, TypeError):
             return None  # something else has written it
+
+    def distrust(self, unit: Unit) -> None:
+        """Lets the unit be examined again: it may read other files than those by which its result is known."""
+        self._distrusted.add(key(unit, self.tools, self.extra))
 
     def known_files(self, unit: Unit) -> list[str] | None:
         """Returns the files that the unit read when it was last examined; they may have changed since."""
@@ -253,7 +265,7 @@ class Examiner:
                             if a in self._unknown and a not in dropped]
             arguments = [a for a in unit.arguments if a not in dropped]
             done, unknown = self._once(unit, arguments, overlay, options, deadline - time.monotonic())
-            fresh = [a for a in unknown if a in arguments]
+            fresh = [a for a in unknown if a in arguments and allowed.stands_alone(a)]
             if not fresh:
                 done.dropped = sorted(dropped)
                 return done
@@ -268,11 +280,18 @@ class Examiner:
         if found not in self._configurations:
             tidy = [self.tools.clang_tidy, f"--load={self.tools.module}", f"--checks={self.tools.checks}"]
             try:
+                for path, digest in found:
+                    if digest == FOREIGN:
+                        raise _Unconfigured(f"it inherits {path}, which is another user's")
+                    documents.settings(path)
                 status, text, told = tools.output([*tidy, "--dump-config", file, "--"], "/")
                 if status:
                     raise _Unconfigured((told.strip().splitlines() or [f"status {status}"])[0][:300])
-                self._configurations[found] = _configuration_options(yaml.safe_load(text))
-            except (Refused, yaml.YAMLError, TypeError, AttributeError) as error:
+                wanted = documents.yaml_of(text)
+                self._configurations[found] = _configuration_options(wanted if isinstance(wanted, dict) else {})
+            except OSError as error:
+                raise _Unconfigured(str(error.strerror)) from error
+            except (Refused, ValueError) as error:
                 raise _Unconfigured(str(error).splitlines()[0]) from error
         return self._configurations[found]
 
@@ -303,7 +322,7 @@ class Examiner:
             try:
                 data = regular.read(fixes) if os.path.exists(fixes) else b""
                 found = exported.diagnostics(data)
-            except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+            except (*documents.WRONG, OSError) as error:
                 what = (str(error).splitlines() or [type(error).__name__])[0]
                 return Outcome("failed", f"its results cannot be read: {what}"), []
             files = read_files(os.fsdecode(regular.read(read)), unit.directory) if os.path.exists(read) else []

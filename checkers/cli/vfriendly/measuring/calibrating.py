@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vfriendly import cache
+from vfriendly import cache, documents
 from vfriendly.errors import Refused
 
 VERSION = 1
@@ -198,17 +198,18 @@ def costs() -> Costs:
     """Returns the costs on this machine; the first call on a quiet machine measures them."""
     model = next((line for line in _cpuinfo().splitlines() if line.startswith("model name")), platform.machine())
     key = hashlib.sha256(repr((VERSION, os.uname().release, model, os.cpu_count())).encode()).hexdigest()[:32]
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    file = Path(home) / "vfriendly" / "costs" / f"{key}.json"
+    file = None
     try:
-        return Costs(**json.loads(file.read_text()))
-    except (OSError, ValueError, TypeError):
+        file = cache.user_folder() / "costs" / f"{key}.json"
+        cache.make_private(file.parent)
+        known: Costs = documents.typed(Costs, documents.json_of(file))
+        return known
+    except (OSError, ValueError):
         pass
     done = calibrate()
-    if not done.quiet:
+    if not done.quiet or not file:
         return done
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         cache.replace(file, json.dumps(asdict(done)).encode())
     except OSError:
         pass  # measured again at the next call

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from vfriendly import intervals
+from vfriendly import documents, intervals
 from vfriendly.errors import Refused
 from vfriendly.measuring.proving import Proved
 from vfriendly.measuring.symbols import Frame
@@ -196,20 +196,30 @@ class Profile:
 def read(path: str) -> Profile:
     """Raises Refused if the file is no profile."""
     try:
-        with open(path, encoding="utf-8") as file:
-            data: dict[str, Any] = json.load(file)
-        if data.pop("vfriendly") != "profile":
-            raise KeyError("vfriendly")
-        if data.pop("version") != VERSION:
+        data = documents.json_of(path)
+        if not isinstance(data, dict) or data.pop("vfriendly", None) != "profile":
+            raise ValueError("it has no name")
+        if data.pop("version", None) != VERSION:
             raise Refused(f"{path}: is a profile of another version: measure again")
-        frames = [Frame(**f) for f in data.pop("frames")]
-        stacks = [Stack(**{**s, "frames": tuple(frames[i] for i in s["frames"])}) for s in data.pop("stacks")]
-        return Profile(**{**data, "crowd": Crowd.of(data.get("crowd")),
-                          "proved": Proved.of(data.get("proved"))}, stacks=stacks)
+        frames = [documents.typed(Frame, f) for f in _list(data, "frames")]
+        stacks = [documents.typed(Stack, {**s, "frames": tuple(frames[i] for i in s["frames"] if i >= 0)})
+                  for s in _list(data, "stacks")]
+        crowd, proved = data.get("crowd"), data.get("proved")
+        done: Profile = documents.typed(Profile, {
+            **data, "crowd": documents.typed(Crowd, crowd) if crowd else None,
+            "proved": documents.typed(Proved, proved) if proved else None, "stacks": stacks})
+        return done
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, LookupError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, LookupError, AttributeError):
         raise Refused(f"{path}: is no profile: vfriendly measure -o FILE writes one") from None
+
+
+def _list(data: dict[str, Any], name: str) -> list[Any]:
+    value = data.pop(name)
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is no list")
+    return value
 
 
 def share(stack: Stack) -> str:
