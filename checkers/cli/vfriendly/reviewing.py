@@ -33,26 +33,39 @@ ELSEWHERE = " (new by an edit elsewhere)"
 
 
 def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_deps: str | None,
-            jobs: int) -> list[Unit]:
+            jobs: int, change: Change | None = None) -> list[Unit]:
     """Returns the units that read a changed file, or of which this is not known.
 
     The list of files of a unit that was examined before is in the cache. The list may be of an older
-    state of the files; but a unit reads another file only if one of the files in the list has changed.
+    state of the files; but a unit reads another file only if one of the files in the list has changed,
+    or if the change has brought a file (which may hide another), or has let a link lead elsewhere.
     """
+    if change and change.elsewhere:
+        for unit in units:
+            examiner.distrust(unit)
+        return list(units)
+    own = {real(unit.directory, unit.file) for unit in units}
+    is_known = not change or change.added <= own
     chosen, unknown = list[Unit](), list[Unit]()
     for unit in units:
         files = examiner.known_files(unit)
         if real(unit.directory, unit.file) in changed or (files and changed.intersection(files)):
             chosen.append(unit)
-        elif files is None:
+        elif files is None or not is_known:
             unknown.append(unit)
-    if not unknown:
+    if not unknown and is_known:
         return chosen
-    lists = _scan(unknown, scan_deps, jobs, examiner.timeout) if scan_deps else {}
+    asked = unknown if is_known else list(units)
+    lists = _scan(asked, scan_deps, jobs, examiner.timeout) if scan_deps else {}
     for unit in unknown:
         found = lists.get(unit.file)
         if found is None or changed & found:
             chosen.append(unit)
+    if change and not is_known:
+        for unit in chosen:
+            read = lists.get(unit.file)
+            if read is None or change.added & read:
+                examiner.distrust(unit)
     return chosen
 
 
@@ -93,6 +106,8 @@ def find_scan_deps() -> str | None:
 
 
 def touches(finding: Finding, change: Change, source: Source) -> bool:
+    if change.is_elsewhere(finding.path):
+        return True
     lines = change.changed.get(finding.path)
     if not lines:
         return False
@@ -128,6 +143,8 @@ def fingerprints_before(result: Result, change: Change, units: Sequence[Unit],
     with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
         roots = []
         for number, (path, data) in enumerate(sorted(old.items())):
+            if any("\ud800" <= c <= "\udfff" for c in path):
+                continue  # such a name cannot be written in an overlay
             kept = os.path.join(folder, str(number))
             Path(kept).write_bytes(data)
             roots.append({"type": "file", "name": path, "external-contents": kept})
@@ -135,7 +152,10 @@ def fingerprints_before(result: Result, change: Change, units: Sequence[Unit],
         Path(overlay).write_text(json.dumps({
             "version": 0, "use-external-names": False, "case-sensitive": True, "roots": roots}))
         for unit in units:
-            outcomes.append((unit, examiner.examine(unit, overlay)))
+            outcome = examiner.examine(unit, overlay)
+            # A file that the change has brought is there nevertheless: what the unit had without it is not known.
+            if not change.added.intersection(outcome.files):
+                outcomes.append((unit, outcome))
     sources = Sources(old)
     found = merge((u.name, o.diagnostics) for u, o in outcomes)
     fingerprint.add(found, sources, result.root, renamed)

@@ -58,9 +58,7 @@ def project_root(units: Sequence[Unit], build: str) -> str:
     while folder and not os.path.isdir(folder) and folder != "/":
         folder = os.path.dirname(folder)
     try:
-        top = os.fsdecode(git.run(folder or "/", "rev-parse", "--show-toplevel")).rstrip("\n")
-        if top:
-            return top
+        return git.top_of(folder or "/")
     except Refused:
         pass  # there is no git, or it trusts no work tree here
     base = os.path.abspath(build)

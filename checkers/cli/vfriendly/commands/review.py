@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     change = changes.read(project.root, options.diff)
     edited = {*change.changed, *change.gone}
     units = reviewing.readers(project.units, edited, project.examiner,
-                              reviewing.find_scan_deps(), project.jobs)
+                              reviewing.find_scan_deps(), project.jobs, change)
     result = _common.scan(project, units)
     result.findings = [f for f in result.findings if f.fingerprint not in known]
     result.findings = reviewing.of_change(result, change, units, project.examiner)
