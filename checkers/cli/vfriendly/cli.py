@@ -10,6 +10,7 @@ A module of that package is a subcommand if its name does not begin with '_'. It
 It may have
   TAKES_COMMAND       True if words after -- are a command, options.command
   EPILOG              its exit statuses, if they are others than those below
+  EXAMPLE             its place in the summary, words after its name, and what they are for
 Add a subcommand by adding a module: nothing else names them.
 """
 
@@ -94,6 +95,18 @@ def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+def summary(commands: Sequence[str]) -> str:
+    """What is printed to somebody who gives no command."""
+    modules = {name: importlib.import_module(f"vfriendly.commands.{name}") for name in commands}
+    examples = sorted((*module.EXAMPLE, name) for name, module in modules.items() if hasattr(module, "EXAMPLE"))
+    lines = [(f"{name} {words}", what) for _, words, what, name in examples]
+    wide = max(len(line) for line, _ in lines)
+    rows = [f"  vfriendly {line.ljust(wide)}  {what}" for line, what in lines]
+    others = ", ".join(name for name, module in modules.items() if not hasattr(module, "EXAMPLE"))
+    return "\n".join([f"vfriendly {vfriendly.__version__}: {vfriendly.__doc__}", "", *rows, "",
+                      f"Also: {others}. vfriendly --help has all, vfriendly COMMAND --help the options.", ""])
+
+
 class Ended(BaseException):
     """A signal ends the run: processes that it has started are ended, and folders removed, on the way out."""
 
@@ -128,6 +141,9 @@ def _drop_output() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     known = names()
+    if not words:
+        print(summary(known), end="")
+        return UNUSABLE
     # Only the wanted command's module is imported: others may have costly imports.
     wanted = [words[0]] if words and words[0] in known else known
     # argparse would take options of the command for the subcommand's own.

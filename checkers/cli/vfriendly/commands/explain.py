@@ -10,6 +10,7 @@ from vfriendly import catalogue
 from vfriendly.errors import CLEAN, Refused
 
 SENTENCE = "Prints the page of a check, as far as it is about finding and changing code; needs no network."
+EXAMPLE = (6, "vfriendly-spin-loops", "what a check is about")
 EPILOG = "exit status: 0 printed, 2 there is no such check"
 
 

@@ -25,6 +25,7 @@ from vfriendly.measuring import (
 )
 
 SENTENCE = "Measures what a program loses to waits, wake-ups, shootdowns and page faults, and at which lines."
+EXAMPLE = (1, "-- ./prog", "where the time goes, and what to change first")
 TAKES_COMMAND = True
 EPILOG = "exit status: 0 measured, also if the command fails; 2 wrong usage or nothing can be measured; 130 interrupted"
 INTERRUPTED = 130

@@ -9,6 +9,7 @@ from vfriendly import baseline, changes, reviewing
 from vfriendly.commands import _common
 
 SENTENCE = "Reports findings in code that a change edits, and findings that its base does not have."
+EXAMPLE = (5, "-p build --diff main", "those of a change")
 
 
 def options(parser: argparse.ArgumentParser) -> None:

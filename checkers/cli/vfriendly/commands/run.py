@@ -10,6 +10,7 @@ from vfriendly import chosen, cpu_limit, escaping, programs, remedies
 from vfriendly.errors import Refused
 
 SENTENCE = "Starts a command with preloaded libraries and settings, after a check that they take effect in it."
+EXAMPLE = (3, "malloc -- ./prog", "the program with one of them")
 TAKES_COMMAND = True
 EPILOG = "exit status: that of the command; 2 if it was not started"
 

@@ -12,6 +12,7 @@ from vfriendly.errors import Refused
 from vfriendly.fingerprint import relative
 
 SENTENCE = "Examines a project; a later run examines only what has changed."
+EXAMPLE = (4, "-p build", "the places in the sources; --fix rewrites them")
 
 
 def options(parser: argparse.ArgumentParser) -> None:

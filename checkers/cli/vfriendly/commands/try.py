@@ -14,6 +14,7 @@ from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
 
 SENTENCE = "Runs a command as it is and with each remedy that needs no rebuild, and compares times or other figures."
+EXAMPLE = (2, "-- ./prog", "whether a remedy that needs no rebuild helps")
 TAKES_COMMAND = True
 EPILOG = """example: vfriendly try --metric 'sum: ([\\d.]+)' -- ./prog ARGUMENTS
          vfriendly try --server './server --port 1234' --load './client -p 1234' --metric 'rate: ([\\d.]+)'
