@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts the catalogue and the guidelines' pages into the package; all else is in pyproject.toml."""
+"""Puts the catalogue, the guidelines' pages and the project's addresses into the package; all else is in pyproject.toml."""
 
 import shutil
 from pathlib import Path
@@ -19,6 +19,7 @@ class BuildWithGuidelines(build_py):
         to.mkdir(parents=True, exist_ok=True)
         for page in [GUIDELINES / "catalogue.json", *GUIDELINES.glob("*.md")]:
             shutil.copy(page, to)
+        shutil.copy(GUIDELINES.parent / "project.json", to.parent)
 
 
 setup(cmdclass={"build_py": BuildWithGuidelines})

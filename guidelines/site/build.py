@@ -93,7 +93,7 @@ def main():
     parser.add_argument("build", help=argparse.SUPPRESS)
     parser.add_argument("--output", help="where the site goes, build/site without it")
     parser.add_argument("--repository", metavar="URL",
-                        help="address at which the repository's files are; without it the site has a copy of those that pages link to")
+                        help="address at which the repository's files are, instead of project.json's; without either the site has a copy of those that pages link to")
     parser.add_argument("--stage-only", action="store_true", help="only write what the generator would read")
     parser.add_argument("--source", default=os.path.dirname(os.path.dirname(HERE)), help=argparse.SUPPRESS)
     options = parser.parse_args()

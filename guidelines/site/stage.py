@@ -231,7 +231,9 @@ def stage(source, guidelines, folder, repository=None):
     os.makedirs(docs)
     with open(os.path.join(source, guidelines, "catalogue.json")) as file:
         pages = navigation(source, guidelines, json.load(file))
-    work = Stage(source, guidelines, docs, repository)
+    with open(os.path.join(source, "project.json")) as file:
+        project = json.load(file)
+    work = Stage(source, guidelines, docs, repository or project["files"])
     work.run([p for _, ps in pages for p in ps])
     nav = ["nav:"]
     for heading, ps in pages:
@@ -242,7 +244,7 @@ def stage(source, guidelines, folder, repository=None):
             nav.append(f"{'    ' if heading else ''}  - {entry}: {work.staged[p]}")
     shutil.copy(os.path.join(here, "site.css"), docs)
     with open(os.path.join(here, "mkdocs.yml")) as file:
-        config = file.read()
+        config = file.read() + (f"site_url: {json.dumps(project['site'])}\n" if project["site"] else "")
     with open(os.path.join(folder, "mkdocs.yml"), "w") as file:
         file.write(config + "\n".join(nav) + "\n")
     return sorted(work.staged)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the catalogue says about the checks: their pages, and their weights.
 
-Links go to "address" + "/guidelines/PAGE.md". The catalogue's "address" is empty until the
-repository is published: then links go to the pages beside this tool, as file://. The variable
-VFRIENDLY_GUIDELINES is used instead of both.
+project.json, the one file with the project's addresses, says where its pages are: links go to PAGE.html below
+its "site", else to guidelines/PAGE.md below its "files". Both are empty until the project is published: then links
+go to the pages beside this tool, as file://. The variable VFRIENDLY_GUIDELINES is used instead, as "files".
 
 A feature's "weights" gives a number from 0 to 100 for a check, or for a kind of its findings as
 {"words of the message": number, "": all others}. A weight tells how much a finding of this kind
@@ -46,7 +46,11 @@ class Rule:
 
     @property
     def url(self) -> str:
-        return f"{address()}/{self.guideline}" if self.guideline else address()
+        if not self.guideline:
+            return address()
+        if _site():
+            return f"{_site()}/{self.guideline.removeprefix('guidelines/').removesuffix('.md')}.html"
+        return f"{address()}/{self.guideline}"
 
     def weight(self, message: str) -> int:
         return next((w for words, w in self.weights if words in message), DEFAULT_WEIGHT)
@@ -65,10 +69,24 @@ def _catalogue() -> dict[str, Any]:
     return loaded
 
 
+@functools.cache
+def _project() -> dict[str, str]:
+    with open(_folder() / "project.json", encoding="utf-8") as file:
+        loaded: dict[str, str] = json.load(file)
+    return loaded
+
+
+def _given() -> str:
+    return os.environ.get("VFRIENDLY_GUIDELINES", "").rstrip("/")
+
+
+def _site() -> str:
+    return "" if _given() else _project()["site"].rstrip("/")
+
+
 def address() -> str:
     """Returns the start of links to pages, without a slash at its end."""
-    given = os.environ.get("VFRIENDLY_GUIDELINES") or _catalogue().get("address")
-    return given.rstrip("/") if given else _folder().as_uri()
+    return _given() or _site() or _project()["files"].rstrip("/") or _folder().as_uri()
 
 
 def _weights(given: Any) -> tuple[tuple[str, int], ...]:

@@ -38,7 +38,7 @@ def main():
     copy = os.path.join(folder, "source")
     os.mkdir(copy)
     for name in os.listdir(source):
-        if name in ("runtime", "test", "examples", "checkers", "passes", "README.md"):
+        if name in ("runtime", "test", "examples", "checkers", "passes", "README.md", "project.json"):
             os.symlink(os.path.join(source, name), os.path.join(copy, name))
     if venv:
         os.symlink(venv, os.path.join(folder, "site-venv"))

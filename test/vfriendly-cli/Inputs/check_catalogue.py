@@ -53,6 +53,15 @@ def check_links(project):
             page = Path(unquote(urlparse(rule["helpUri"]).path))
             assert page.is_file() and page.is_relative_to(under), (tool, page)
             assert page.read_text().startswith(f"# {rule['shortDescription']['text']}\n"), page
+    # The addresses of the project, which one file has.
+    [addresses] = copy.glob("**/project.json")
+    for key, address, page in (("files", "https://example.org/files", "/guidelines/spin-loops.md"), ("site", "https://example.org/docs/", "/spin-loops.html")):
+        addresses.write_text(json.dumps({**json.loads(addresses.read_text()), key: address}))
+        project.run("scan", "--format", "sarif", "-o", "out.sarif", "--fail-on", "never", status=0, tool=str(copy / "bin/vfriendly"))
+        driver = json.loads((project.root / "out.sarif").read_text())["runs"][0]["tool"]["driver"]
+        assert driver["informationUri"] == address.rstrip("/") and driver["rules"][0]["helpUri"] == address.rstrip("/") + page, driver
+        said = project.run("explain", "vfriendly-spin-loops", status=0, tool=str(copy / "bin/vfriendly"))
+        assert said.endswith(f"\n{address.rstrip('/')}{page}\n"), said
     project.environment["VFRIENDLY_GUIDELINES"] = "https://example.org/at/"
     assert project.sarif(status=1)["tool"]["driver"]["rules"][0]["helpUri"] == "https://example.org/at/guidelines/spin-loops.md"
 
