@@ -187,7 +187,8 @@ def exit_status(result: Result, fail_on: str) -> int:
 
 
 def deliver(result: Result, options: argparse.Namespace) -> int:
-    put(formats.write(options.format, result), options.output)
+    shown = options.format == "text" and not options.output and sys.stdout.isatty()
+    put(formats.write("terminal" if shown else options.format, result), options.output)
     if options.format != "text" or options.output:
         from vfriendly.formats.text import summary
         escaping.say(summary(result))

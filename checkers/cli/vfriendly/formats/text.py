@@ -4,30 +4,40 @@
 """For people, and for editors that read compilers' messages: PATH:LINE:COLUMN: LEVEL: …"""
 
 from vfriendly import escaping, formats
+from vfriendly.findings import Finding
 from vfriendly.fingerprint import relative
 from vfriendly.measuring.table import place_name
 from vfriendly.scanning import Result
 
 
-def write(result: Result) -> str:
+def finding_lines(f: Finding, result: Result) -> list[str]:
+    path = relative(f.path, result.root)
+    fix = " (has a fix)" if f.edits else ""
+    out = [f"{path}:{f.line}:{f.column}: {formats.level(f)}: {f.message} [{f.check}]{fix}"]
+    for note in f.notes:
+        place = result.sources[note.path].position(note.offset)
+        out.append(f"{relative(note.path, result.root)}:{place.line}:{place.byte}: note: {note.text}")
+    out += [f"  {r.name}: {r.kind.lower()}: {r.text}" for r in f.remarks]
+    cost = result.joined.of(f) if result.joined else None
+    if cost:
+        out.append(f"  measured: {cost.text()}")
+    return out
+
+
+def other_lines(result: Result) -> list[str]:
+    """What follows the findings."""
     out = []
-    for f in result.findings:
-        path = relative(f.path, result.root)
-        fix = " (has a fix)" if f.edits else ""
-        out.append(f"{path}:{f.line}:{f.column}: {formats.level(f)}: {f.message} [{f.check}]{fix}")
-        for note in f.notes:
-            place = result.sources[note.path].position(note.offset)
-            out.append(f"{relative(note.path, result.root)}:{place.line}:{place.byte}: note: {note.text}")
-        out += [f"  {r.name}: {r.kind.lower()}: {r.text}" for r in f.remarks]
-        cost = result.joined.of(f) if result.joined else None
-        if cost:
-            out.append(f"  measured: {cost.text()}")
     for hot in result.joined.hot if result.joined else ():
         out.append(f"hot place without a finding: {place_name(hot)}: {hot.cause}, {hot.cost:.2f} s")
     for p in result.problems:
         path = relative(p.path, result.root)
         out.append(f"{path}: {formats.describe_problem(p.status, p.reason)}")
     out.append(summary(result))
+    return out
+
+
+def write(result: Result) -> str:
+    out = [line for f in result.findings for line in finding_lines(f, result)] + other_lines(result)
     return "".join(escaping.terminal(line) + "\n" for line in out)
 
 
