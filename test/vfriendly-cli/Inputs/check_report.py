@@ -15,11 +15,15 @@ class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.ids, self.text = [], set(), ""
+        self.shown, self.classes = [], set()
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
         assert "src" not in values and tag != "link", (tag, values)
         assert tag == "a" or "href" not in values, (tag, values)
+        if "finding" in values.get("class", "").split():
+            self.shown.append("open" in values)
+        self.classes.update(values.get("class", "").split())
         if "id" in values:
             assert values["id"] not in self.ids, values
             self.ids.add(values["id"])
@@ -51,6 +55,9 @@ def main():
     for words in ("src/vanished.c: not examined", "/* </pre><script> */", "vf-spin-loops passed",
                   "+++ b/src/utf8.cpp", "𝄞 é", "éè"):
         assert words in page.text, words
+    # The first finding shows what there is to see, and the lines of fixes have the colours of their kind.
+    assert page.shown == [True] + [False] * 7, page.shown
+    assert {"added", "removed"} <= page.classes, page.classes
     project.run("report", "-o", "no/where.html", status=2)
 
 

@@ -58,15 +58,25 @@ def code(finding: Finding, result: Result) -> str:
     return f"<pre>{''.join(rows)}</pre>"
 
 
-def block(text: str) -> str:
-    return "<pre>" + "".join(f'<span class="code">{escape(line)}</span>' for line in text.split("\n")) + "</pre>"
+# Of a patch: how its lines begin, and their class. The names of the files come first, as they begin like changes.
+KINDS = (("+++ ", "quiet"), ("--- ", "quiet"), ("@@", "quiet"), ("+", "added"), ("-", "removed"))
 
 
-def one(finding: Finding, result: Result) -> str:
+def patch(text: str) -> str:
+    """Returns a patch with its lines in colours, each of which begins with a sign of its own, too."""
+    rows = []
+    for line in text.split("\n"):
+        kind = next((f" {kind}" for begin, kind in KINDS if line.startswith(begin)), "")
+        rows.append(f'<span class="code{kind}">{escape(line)}</span>')
+    return f"<pre>{''.join(rows)}</pre>"
+
+
+def one(finding: Finding, result: Result, shown: bool = False) -> str:
     level, rule = formats.level(finding), catalogue.rule(finding.check)
     place = f"{relative(finding.path, result.root)}:{finding.line}:{finding.column}"
     out = [
-        f'<details class="finding" id="{finding.fingerprint}" data-check="{escape(finding.check)}">',
+        f'<details class="finding" id="{finding.fingerprint}" ',
+        f'data-check="{escape(finding.check)}"{" open" if shown else ""}>',
         f'<summary><span class="level {level}">{level}</span> <span class="place">{escape(place)}</span> ',
         f'<span class="quiet">{escape(finding.check)}{", has a fix" if finding.edits else ""}</span><br>',
         f"{escape(finding.messages[0])}</summary><div>", code(finding, result),
@@ -81,7 +91,7 @@ def one(finding: Finding, result: Result) -> str:
         out.append("<ul>" + "".join(f"<li>{escape(row)}</li>" for row in rows) + "</ul>")
     if finding.edits:
         names = {e.path: relative(e.path, result.root) for e in finding.edits}
-        out += ["<p>Fix:</p>", block(fixes.patch(finding.edits, result.sources, names).rstrip("\n"))]
+        out += ["<p>Fix:</p>", patch(fixes.patch(finding.edits, result.sources, names).rstrip("\n"))]
     cost = result.joined.of(finding) if result.joined else None
     if cost:
         out.append(f"<p><strong>Measured:</strong> {escape(cost.text())}</p>")
@@ -121,6 +131,6 @@ def write(result: Result, title: str) -> str:
                      'placeholder="file, message"><select id="check" aria-label="Check">'
                      f'<option value="">all checks</option>{options}</select></div>'
                      '<p id="shown" class="quiet" aria-live="polite"></p>')
-        parts += [one(f, result) for f in findings]
+        parts += [one(f, result, number == 0) for number, f in enumerate(findings)]
         parts.append(f"<script>{(HERE / 'page.js').read_text()}</script>")
     return "".join([*parts, "</body></html>\n"])
