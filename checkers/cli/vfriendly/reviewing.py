@@ -154,7 +154,9 @@ def fingerprints_before(result: Result, change: Change, units: Sequence[Unit],
         for unit in units:
             outcome = examiner.examine(unit, overlay)
             # A file that the change has brought is there nevertheless: what the unit had without it is not known.
-            if not change.added.intersection(outcome.files):
+            # It is if the unit itself had another name.
+            brought = change.added - {real(unit.directory, unit.file)}.intersection(change.before)
+            if not brought.intersection(outcome.files):
                 outcomes.append((unit, outcome))
     sources = Sources(old)
     found = merge((u.name, o.diagnostics) for u, o in outcomes)
