@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vfriendly import regular
 from vfriendly.errors import Refused
 
 ABOUT = ("verdict", "pid", "program")
@@ -29,20 +30,24 @@ WHY_EMPTY = {"sites": "no lock, condition, semaphore or barrier of the runtime o
 MOST_PLACES = 20
 
 
+def _whole(digits: str) -> int | None:
+    """Returns a number that a counter of 64 bits can have; a longer one would have no quotient and no end."""
+    return int(digits) if len(digits) <= len("-9223372036854775808") else None
+
+
 def read(path: str) -> list[dict[str, Any]]:
     """Returns the objects of a file; other lines, such as the program's own, are skipped."""
     try:
-        with (sys.stdin if path == "-" else open(path, encoding="utf-8", errors="replace")) as file:
-            lines = file.readlines()
+        data = sys.stdin.buffer.read(regular.LARGEST) if path == "-" else regular.read(path)
     except OSError as error:
-        why = error.strerror
+        why = error.strerror or str(error)
         if isinstance(error, FileNotFoundError):
             why += ": a program that has nothing to report does not write it"
         raise Refused(f"{path}: {why}") from None
     objects = []
-    for line in lines:
+    for line in data.decode("utf-8", "replace").split("\n"):
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_int=_whole)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and library_of(value):

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from vfriendly import cache, database, escaping, formats, remarks, scanning, tools
+from vfriendly import cache, database, escaping, formats, outputs, remarks, scanning, tools
 from vfriendly.database import Unit
 from vfriendly.errors import CLEAN, FINDINGS, INCOMPLETE, Refused
 from vfriendly.measuring import joining, profile
@@ -198,15 +198,8 @@ def deliver(result: Result, options: argparse.Namespace) -> int:
 def put(text: str | bytes, output: str | None) -> None:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     if output:
-        path = Path(output).absolute()
         try:
-            if path.exists() and not path.is_file():  # a device, a pipe
-                path.write_bytes(data)
-            else:
-                cache.replace(path, data)
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(path, 0o666 & ~umask)
+            outputs.write(Path(output).absolute(), data)
         except OSError as error:
             raise Refused(f"-o {output}: {error.strerror}") from error
     else:

@@ -29,6 +29,7 @@ EXAMPLE = (1, "-- ./prog", "where the time goes, and what to change first")
 TAKES_COMMAND = True
 EPILOG = "exit status: 0 measured, also if the command fails; 2 wrong usage or nothing can be measured; 130 interrupted"
 INTERRUPTED = 130
+MOST_PID = 1 << 22  # the kernel's
 _EXPORTS = {"pprof": pprof.encode, "perfetto": perfetto.encode}
 
 
@@ -102,8 +103,12 @@ def run(options: argparse.Namespace) -> int:
         return _of_profiles(options)
     if options.host:
         raise Refused("--host is for compare with --overhead")
-    if bool(options.command) == bool(options.pid or options.system):
+    if bool(options.command) == bool(options.pid is not None or options.system):
         raise Refused("give one of -p PID, --system, and a command after --")
+    if options.pid is not None and not 0 < options.pid <= MOST_PID:
+        raise Refused(f"-p {options.pid}: is no number of a process")
+    if not 0 <= options.seconds < _common.LONGEST or options.places < 0:
+        raise Refused("--seconds and -n must be positive numbers")
     _common.check_folder(options.output)
     command, environment = options.command, dict(os.environ)
     if options.command:
