@@ -20,14 +20,22 @@ _INVISIBLE = ("\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u
 _ODD = re.compile(f"[{_INVISIBLE}]")
 _ODD_OR_LINE = re.compile(f"[{_INVISIBLE}\n]")
 # GitHub's runner takes ##[NAME] anywhere in a line for a command, and ::NAME:: at the beginning; Azure's
-# takes ##vso[ at the beginning.
-_COMMAND = re.compile(r"#(?=#(\[|vso\[))")
+# takes ##vso[, and TeamCity ##teamcity[.
+_COMMAND = re.compile(r"#(?=#\w*\[)")
 _COLONS = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
-_MARKUP = re.compile(r"[\\`<&\[\]!@#|]")
+# Also what is made a link without a mark: the scheme's colon, and the dot of www.
+_MARKUP = re.compile(r"[\\`<&\[\]!@#|]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+
+
+_LINK = re.compile(r":(?=//)|\]\(")
 
 
 def _code(match: "re.Match[str]") -> str:
-    number = ord(match[0])
+    return _code_of(match[0])
+
+
+def _code_of(character: str) -> str:
+    number = ord(character)
     if number == 10:
         return "\\n"
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
@@ -41,6 +49,16 @@ def lines(text: str) -> str:
 def terminal(text: str) -> str:
     """Text within one line for a terminal or a log."""
     return _COLONS.sub(r"\1\\x3a", _COMMAND.sub(r"\\x23", _ODD_OR_LINE.sub(_code, text)))
+
+
+def report(text: str) -> str:
+    """Text of several lines in a report that others show, some as Markdown: no links, no change of direction."""
+    return _LINK.sub(lambda m: _code(m) if len(m[0]) == 1 else f"]{_code_of('(')}", _ODD.sub(_code, text))
+
+
+def sarif(text: str) -> str:
+    """The text of a message in SARIF, in which [TEXT](PLACE) is a link unless the brackets have backslashes."""
+    return re.sub(r"[\\\[\]]", r"\\\g<0>", _ODD.sub(_code, text))
 
 
 def document(text: str) -> str:
@@ -74,6 +92,11 @@ def markdown_code(text: str) -> str:
     ticks = "`" * (_longest_ticks(plain, 0) + 1)
     blank = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{ticks}{blank}{plain}{blank}{ticks}"
+
+
+def code(text: str) -> str:
+    """Lines of code that are shown, as in a fence, and not applied: in which order they are read is as it looks."""
+    return _ODD.sub(_code, text.replace("\r\n", "\n"))
 
 
 def fence(text: str) -> str:

@@ -19,7 +19,8 @@ from vfriendly.errors import Refused
 SECONDS = 300
 SAFE = [
     ("core.fsmonitor", ""), ("core.hooksPath", "/dev/null"), ("safe.bareRepository", "explicit"),
-    ("core.quotePath", "false"), ("diff.external", ""), ("core.sshCommand", "false"), ("core.gitProxy", "false"), ("core.pager", "cat"),
+    ("core.quotePath", "false"), ("diff.external", ""), ("core.sshCommand", "false"), ("core.gitProxy", "false"),
+    ("core.pager", "cat"),
     ("core.alternateRefsCommand", "false"), ("protocol.allow", "never"), ("submodule.recurse", "false"),
     # The commit of a submodule is compared, without a look into its work tree.
     ("diff.ignoreSubmodules", "dirty"), ("diff.submodule", "short"), ("core.commitGraph", "false"),

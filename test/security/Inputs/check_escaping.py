@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["VF_SOURCE"], "checkers", "cli"))
-from vfriendly import escaping, formats, page  # noqa: E402
+from vfriendly import catalogue, escaping, formats, page  # noqa: E402
 from vfriendly.findings import Edit, Extent, Finding, Note, Remark  # noqa: E402
 from vfriendly.scanning import Problem, Result  # noqa: E402
 from vfriendly.sources import Sources  # noqa: E402
@@ -23,7 +23,7 @@ ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u
 PIECES = ["\033]0;T\007", "\033[2K", "\n", "\r", "\r\n", "::error::x", "::stop-commands::x", "##[error]x", "##vso[task.x]", "```", "````",
           "`", "<script>alert(1)</script>", "\"><img src=x>", "&lt;", "![a](http://x)", "[a](javascript:x)", "@everyone", "#1", "\\", "%0A",
           "%", ",", ":", "\u202e", "\u2066", "\x00", "\x9b31m", "\udce9", "\ud800", "é", "\U0001f600", "\u2028", " ", "a", "|", "~~~",
-          "'", "\t", "</style>", "]]>", "-->", "suggestion"]
+          "'", "\t", "##teamcity[buildStop]", "www.x.org", "http://x", "</style>", "]]>", "-->", "suggestion"]
 
 
 def texts():
@@ -41,7 +41,7 @@ def texts():
 def is_log(text):
     """Nothing in the log is an escape or a command, of GitHub or of Azure."""
     assert not ODD.search(text), ascii(text)
-    assert "##[" not in text and "##vso[" not in text, ascii(text)
+    assert not re.search(r"##\w*\[", text), ascii(text)
     assert not any(line.lstrip().startswith("::") for line in text.split("\n")), ascii(text)
 
 
@@ -89,7 +89,45 @@ def is_comment(markdown):
     for line in outside_fences(markdown):
         plain = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", line)  # spans of code
         plain = re.sub(r"\[vfriendly-[\w-]+\]\([^)]*\)|&#\d+;", "", plain)
+        assert "://" not in plain and "www." not in plain.lower(), (line, plain)
         assert not re.search(r"[<`\[\]@!|\\]|(?<!&)#", plain.replace("Fix:", "")), (line, plain)
+
+
+# Keys whose values others need as they are: names of files, and code.
+EXACT = {"path", "uri", "uriBaseId", "replacement", "insertedContent", "text of suggestion", "url", "helpUri", "informationUri", "units", "comments",
+         "body", "help", "$schema"}
+
+
+def shown(document, key=""):
+    """Yields the strings of a report that are shown as text."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if name == "comments" and isinstance(value, dict):  # Gerrit's, by the names of files
+                value = list(value.values())
+                name = ""
+            if name == "suggestions":
+                continue
+            if name not in EXACT:
+                yield from shown(value, name)
+    elif isinstance(document, list):
+        for value in document:
+            yield from shown(value, key)
+    elif isinstance(document, str):
+        yield document
+
+
+def is_report(name, document):
+    for text in shown(document):
+        assert not ODD.search(text), (name, ascii(text))
+        plain = text.replace(catalogue.address(), "").replace(catalogue.rule("vfriendly-spin-loops").url, "")
+        if name == "sarif":
+            plain = re.sub(r"\\[\\\[\]]", "", text)
+            assert not re.search(r"\]\(", plain), (name, text)
+        elif name == "rdjson":
+            plain = plain.split("\nFix:")[0]  # what follows is in a fence
+            assert not re.search(r"\[.*\]\(|://|www\.", plain, re.IGNORECASE), (name, text)
+        else:
+            assert "://" not in plain and "](" not in plain, (name, text)
 
 
 def main():
@@ -122,6 +160,8 @@ def main():
                 assert out.count("\n") == 4 and not ODD.search(out), ascii(out)
             else:
                 document = json.loads(out)
+                if name != "github-review":
+                    is_report(name, document)
             if name == "github-review":
                 for body in [document["body"].replace("\n\n", "\n"), *(c["body"] for c in document["comments"])]:
                     is_comment(body)

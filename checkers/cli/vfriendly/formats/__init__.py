@@ -54,8 +54,8 @@ def comment(finding: Finding, result: Result) -> Comment:
     if lines and lines.path == finding.path and lines.last - lines.first < LONGEST_SUGGESTION \
             and (hunks is None or within(hunks.get(lines.path, ()), lines.first, lines.last)):
         return Comment("\n".join(text), lines)
-    names = {e.path: relative(e.path, result.root) for e in finding.edits}
-    change = patch(finding.edits, result.sources, names).rstrip("\n")
+    names = {e.path: escaping.terminal(relative(e.path, result.root)) for e in finding.edits}
+    change = escaping.code(patch(finding.edits, result.sources, names)).rstrip("\n")
     mark = escaping.fence(change)
     text += ["", "Fix:", f"{mark}diff", change, mark]
     return Comment("\n".join(text), None)

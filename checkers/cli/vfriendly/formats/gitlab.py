@@ -6,7 +6,7 @@
 import hashlib
 import json
 
-from vfriendly import formats
+from vfriendly import escaping, formats
 from vfriendly.fingerprint import relative
 from vfriendly.scanning import Result
 
@@ -15,7 +15,7 @@ SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 def write(result: Result) -> str:
     rows = [{
-        "description": f.message, "check_name": f.check, "fingerprint": f.fingerprint,
+        "description": escaping.report(f.message), "check_name": f.check, "fingerprint": f.fingerprint,
         "severity": SEVERITIES[formats.level(f)],
         "location": {"path": relative(f.path, result.root), "lines": {"begin": f.line}},
     } for f in result.findings]
@@ -24,7 +24,7 @@ def write(result: Result) -> str:
         text = f"{formats.NOT_EXAMINED}\0{path}\0{p.reason}"
         name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         rows.append({
-            "description": formats.describe_problem(p.status, p.reason),
+            "description": escaping.report(formats.describe_problem(p.status, p.reason)),
             "check_name": formats.NOT_EXAMINED, "fingerprint": name, "severity": "blocker",
             "location": {"path": path, "lines": {"begin": 1}},
         })

@@ -6,7 +6,7 @@
 import json
 from typing import Any
 
-from vfriendly import catalogue, formats
+from vfriendly import catalogue, escaping, formats
 from vfriendly.fingerprint import relative
 from vfriendly.scanning import Result
 
@@ -34,7 +34,7 @@ def write(result: Result) -> str:
         rows.append(row)
     for p in result.problems:
         rows.append({
-            "message": formats.describe_problem(p.status, p.reason),
+            "message": escaping.markdown(formats.describe_problem(p.status, p.reason)),
             "location": {"path": relative(p.path, result.root)},
             "severity": "ERROR", "code": {"value": formats.NOT_EXAMINED},
         })

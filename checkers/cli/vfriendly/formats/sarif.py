@@ -127,20 +127,20 @@ class Writer:
         joined = self.result.joined
         out: SarifResult = {
             "ruleId": f.check, "ruleIndex": self.index[f.check], "level": formats.level(f),
-            "rank": joined.rank(f) if joined else float(f.weight), "message": {"text": f.message},
+            "rank": joined.rank(f) if joined else float(f.weight), "message": {"text": escaping.sarif(f.message)},
             "locations": [self.location(f.path, self.region(f.path, f.offset), context)],
             "partialFingerprints": {FINGERPRINT: f.fingerprint},
         }
         related = [(n, self.location(n.path, self.region(n.path, n.offset))) for n in f.notes]
         for note, place in related:
-            place["message"] = {"text": note.text}
+            place["message"] = {"text": escaping.sarif(note.text)}
         if related:
             out["relatedLocations"] = [place for _, place in related]
         if f.edits:
             out["fixes"] = [self.fix(f)]
         properties: dict[str, Any] = {"units": f.units}
         if f.remarks:
-            properties["remarks"] = [f"{r.name}: {r.kind.lower()}: {r.text}" for r in f.remarks]
+            properties["remarks"] = [escaping.report(f"{r.name}: {r.kind.lower()}: {r.text}") for r in f.remarks]
         cost = joined.of(f) if joined else None
         if cost:
             properties["measured"] = {**{k: v for k, v in vars(cost).items() if k != "counts"}, **(cost.counts or {})}
@@ -156,7 +156,7 @@ class Writer:
             "help": {"text": f"{r.sentence} See {r.url}", "markdown": f"{r.sentence} [{r.title}]({r.url})"},
         } for r in self.rules]
         notifications = [{
-            "level": "error", "message": {"text": formats.describe_problem(p.status, p.reason)},
+            "level": "error", "message": {"text": escaping.sarif(formats.describe_problem(p.status, p.reason))},
             "locations": [{"physicalLocation": {
                 "artifactLocation": _artifact(p.path, self.result.root)}}],
         } for p in self.result.problems]
