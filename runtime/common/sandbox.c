@@ -13,7 +13,6 @@
 #include "common/process_wide.h"
 #include "platform/linux/kernel.h"
 #include <dlfcn.h>
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +37,7 @@ VF_API control vf_own_prctl __asm__("prctl");
 static pid_t process;
 static uint32_t inherited;
 
-static void inherit(void) {
+void vf_sandbox_forked(void) {
   process = getpid();
   inherited = __atomic_load_n(&vf_sandbox, __ATOMIC_RELAXED) & ~VF_SANDBOXED;
 }
@@ -67,7 +66,6 @@ static control *next;
 __attribute__((constructor)) static void find(void) {
   next = (control *)dlsym(RTLD_NEXT, "prctl");
   process = getpid();
-  pthread_atfork(NULL, NULL, inherit);
 }
 
 int vf_own_prctl(int what, unsigned long a, unsigned long b, unsigned long c,

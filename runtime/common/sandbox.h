@@ -43,6 +43,9 @@ static inline void vf_end_optional(void) {
   __atomic_fetch_sub(&vf_sandbox, 1, __ATOMIC_RELAXED);
 }
 
+/* To be called in a child of a fork, which has one thread. */
+void vf_sandbox_forked(void);
+
 /* Called when no thread makes optional calls any more, before there is a
  * filter. A library may define it. */
 void vf_before_sandbox(void) __attribute__((weak));

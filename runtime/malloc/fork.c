@@ -27,6 +27,7 @@
 
 #include "common/plain_lock.h"
 #include "common/process_wide.h"
+#include "common/sandbox.h"
 #include "malloc/cpu_cache.h"
 #include "malloc/fork_gate.h"
 #include "malloc/helper.h"
@@ -100,6 +101,7 @@ static void after_fork_in_child(void) {
   vf_jemalloc_after_fork(true);
   vf_hysteresis_after_fork();
   vf_helper_after_fork();
+  vf_sandbox_forked();
   if (!has_stopped_threads)
     return;
   if (theirs.before)

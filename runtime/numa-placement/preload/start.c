@@ -10,12 +10,14 @@
 
 #include "common/environment.h"
 #include "common/report.h"
+#include "common/sandbox.h"
 #include "numa-placement/machine.h"
 #include "numa-placement/preload/allocations.h"
 #include "numa-placement/preload/cpus.h"
 #include "numa-placement/preload/settings.h"
 #include "numa-placement/preload/threads.h"
 #include "vfriendly/numa.h"
+#include <pthread.h>
 
 static void read_placement(void) {
   static const char *const words[] = {"off", "ft", "interleave", "blocks"};
@@ -46,6 +48,7 @@ __attribute__((constructor)) static void configure(void) {
   vf_cpus_remember();
   read_placement();
   vf_pin_configure();
+  pthread_atfork(NULL, NULL, vf_sandbox_forked);
   errno = saved;
 }
 

@@ -85,6 +85,7 @@ static void prepare_without_sleep(void) {
 }
 
 int main(void) {
+  CHECK(pthread_atfork(NULL, NULL, vf_sandbox_forked) == 0); /* as the libraries do */
   pthread_t thread = call();
   for (enum fork kind = FORK; kind != FORKS; ++kind) {
     pid_t child = fork_by(kind);
