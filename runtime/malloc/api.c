@@ -16,10 +16,10 @@
 #include "malloc/jemalloc.h"
 #include "malloc/large.h"
 #include "malloc/libc_code.h"
+#include "malloc/own.h"
 #include "malloc/pages.h"
 #include <errno.h>
 #include <gnu/libc-version.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -344,36 +344,31 @@ VF_API void *pvalloc(size_t size) {
   return aligned_up(page, (size + page - 1) & ~(page - 1));
 }
 
+VF_API size_t malloc_usable_size(void *p) {
+  return vf_is_early(p) ? vf_early_size(p) : vf_je_malloc_usable_size(p);
+}
+
+#define VF_OWN(name) __typeof(name) vf_own_##name __attribute__((alias(#name)));
+VF_OWN_FUNCTIONS
+#undef VF_OWN
+
 /* glibc's second names of its functions. A program that replaces some of the
  * functions above calls these for the memory: it is then of the same heap as
  * the blocks of those that the program does not replace. They must not call the
  * functions above by name, which may be the program's. */
-#define OWN(name) static __typeof(name) own_##name __attribute__((alias(#name)))
-OWN(malloc);
-OWN(calloc);
-OWN(realloc);
-OWN(free);
-OWN(memalign);
-OWN(valloc);
-OWN(pvalloc);
-
-VF_API void *__libc_malloc(size_t size) { return own_malloc(size); }
+VF_API void *__libc_malloc(size_t size) { return vf_own_malloc(size); }
 VF_API void *__libc_calloc(size_t n, size_t size) {
-  return own_calloc(n, size);
+  return vf_own_calloc(n, size);
 }
 VF_API void *__libc_realloc(void *p, size_t size) {
-  return own_realloc(p, size);
+  return vf_own_realloc(p, size);
 }
-VF_API void __libc_free(void *p) { own_free(p); }
+VF_API void __libc_free(void *p) { vf_own_free(p); }
 VF_API void *__libc_memalign(size_t alignment, size_t size) {
-  return own_memalign(alignment, size);
+  return vf_own_memalign(alignment, size);
 }
-VF_API void *__libc_valloc(size_t size) { return own_valloc(size); }
-VF_API void *__libc_pvalloc(size_t size) { return own_pvalloc(size); }
-
-VF_API size_t malloc_usable_size(void *p) {
-  return vf_is_early(p) ? vf_early_size(p) : vf_je_malloc_usable_size(p);
-}
+VF_API void *__libc_valloc(size_t size) { return vf_own_valloc(size); }
+VF_API void *__libc_pvalloc(size_t size) { return vf_own_pvalloc(size); }
 
 /* From glibc: returns all free memory, the padding included; the result is 1 if
  * any was returned. */

@@ -23,66 +23,31 @@
  *     are libc's, and the waiters in the table wake up without cause, as POSIX
  *     allows, to wait anew.
  *
- * The signs are seen by dlopen, dlmopen and dlsym, which pass every call on to
- * libc by a tail call: libc then sees the caller's return address, on which
- * RTLD_NEXT and the caller's RUNPATH depend. If dlsym finds libc's signal or
- * broadcast and no library stands between this one and libc, it returns the
- * replacement, and nothing has to step aside. A look-up by dlvsym, or one that
- * reads libc's symbol table by itself, is not seen.
+ * The signs are seen by dlopen, dlmopen and dlsym (common/loader.h). If dlsym
+ * finds libc's signal or broadcast and no library stands between this one and
+ * libc, it returns the replacement, and nothing has to step aside. A look-up by
+ * dlvsym, or one that reads libc's symbol table by itself, is not seen.
  *===----------------------------------------------------------------------===*/
 
+#include "common/loader.h"
 #include "common/process_wide.h"
-#include "glibc.h"
-#include "preload/next.h"
 #include "preload/queue.h"
-#include <dlfcn.h>
-#include <errno.h>
-#include <stddef.h>
+#include <pthread.h>
 #include <string.h>
 #include <threads.h>
 
-/* In which version libc has the functions of libdl, by default. */
-#define VF_GLIBC_DL "GLIBC_2.34"
-/* Without optimization only the attribute makes it a jump. */
-#if __has_attribute(musttail)
-#define VF_TAIL __attribute__((musttail))
-#else
-#define VF_TAIL
-#endif
-
-/* libc's functions. Looked up by dlvsym, which this library does not replace.
- * Two concurrent look-ups store the same. */
-static struct {
-  __typeof__(dlopen) *dlopen;
-  __typeof__(dlmopen) *dlmopen;
-  __typeof__(dlsym) *dlsym;
-} next;
-
-static void *look_up(void **where, const char *name) {
-  void *found = __atomic_load_n(where, __ATOMIC_RELAXED);
-  if (__builtin_expect(found != NULL, 1))
-    return found;
-  int saved = errno;
-  found = dlvsym(RTLD_NEXT, name, VF_GLIBC_DL);
-  if (!found)
-    found = dlvsym(RTLD_NEXT, name, VF_GLIBC_FIRST);
-  __atomic_store_n(where, found, __ATOMIC_RELAXED);
-  errno = saved;
-  return found;
-}
-
-#define NEXT(name) ((__typeof__(name) *)look_up((void **)&next.name, #name))
+static struct vf_loader next;
 
 VF_API void *dlopen(const char *file, int mode) {
   if (mode & RTLD_DEEPBIND)
     vf_queue_close();
-  VF_TAIL return NEXT(dlopen)(file, mode);
+  VF_TAIL return vf_next_dlopen(&next)(file, mode);
 }
 
 VF_API void *dlmopen(Lmid_t space, const char *file, int mode) {
   if (space != LM_ID_BASE || mode & RTLD_DEEPBIND)
     vf_queue_close();
-  VF_TAIL return NEXT(dlmopen)(space, file, mode);
+  VF_TAIL return vf_next_dlmopen(&next)(space, file, mode);
 }
 
 /* What wakes waiters for conditions. */
@@ -106,10 +71,10 @@ static unsigned signal_named(const char *name) {
 
 static void *signal_of(void *handle, unsigned number) {
   const char *name = signals[number].name;
-  void *found = NEXT(dlsym)(handle, name);
+  void *found = vf_next_dlsym(&next)(handle, name);
   if (!found || found == signals[number].ours)
     return found;
-  if (found == NEXT(dlsym)(RTLD_NEXT, name))
+  if (found == vf_next_dlsym(&next)(RTLD_NEXT, name))
     return signals[number].ours;
   vf_queue_close();
   return found;
@@ -121,5 +86,5 @@ VF_API void *dlsym(void *restrict handle, const char *restrict name) {
   unsigned number = handle == RTLD_NEXT ? SIGNALS : signal_named(name);
   if (__builtin_expect(number != SIGNALS, 0))
     return signal_of(handle, number);
-  VF_TAIL return NEXT(dlsym)(handle, name);
+  VF_TAIL return vf_next_dlsym(&next)(handle, name);
 }
