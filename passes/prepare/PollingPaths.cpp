@@ -126,26 +126,7 @@ static bool comparesFailures(const Value *Condition, const Loop &L) {
   auto *Phi = dyn_cast<PHINode>(Count);
   if (!Phi || Phi->getParent() != L.getHeader() || !IsLimit(Limit))
     return false;
-  // Maximum number of values that branches join for the next iteration.
-  constexpr unsigned MaxNext = 8;
-  bool Counts = false;
-  SmallSetVector<const Value *, 8> Next;
-  for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I)
-    if (L.contains(Phi->getIncomingBlock(I)))
-      Next.insert(Phi->getIncomingValue(I));
-  for (unsigned I = 0; I != Next.size(); ++I) {
-    const Value *V = Next[I];
-    if (auto *Join = dyn_cast<PHINode>(V);
-        Join && Join != Phi && L.contains(Join) && I < MaxNext) {
-      insertRange(Next, Join->incoming_values());
-      continue;
-    }
-    bool IsStep = match(V, m_Add(m_Specific(Phi), m_APInt(Step)));
-    if (!IsStep && V != Phi && !isa<Constant>(V))
-      return false;
-    Counts |= IsStep;
-  }
-  return Counts;
+  return stepOf(*Phi, L).By == Step::Counts;
 }
 
 /// Returns the blocks of L that run in rare iterations only: those on the side

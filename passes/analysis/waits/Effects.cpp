@@ -72,115 +72,6 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// An addition to shared memory by an atomicrmw or inline assembly. It adds or
-/// subtracts Amount or, if Amount is null, adds Constant.
-struct Addition {
-  const Value *Address = nullptr;
-  const Value *Amount = nullptr;
-  int64_t Constant = 0;
-  bool Subtracts = false;
-
-  bool undoes(const Addition &Other) const {
-    return Address == Other.Address &&
-           (Amount ? Amount == Other.Amount && Subtracts != Other.Subtracts
-                   : !Other.Amount && Constant == -Other.Constant);
-  }
-};
-
-static std::optional<Addition> asAddition(const Instruction &I) {
-  Addition Found;
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-    Found.Subtracts = RMW->getOperation() == AtomicRMWInst::Sub;
-    if (RMW->getOperation() != AtomicRMWInst::Add && !Found.Subtracts)
-      return std::nullopt;
-    Found.Address = RMW->getPointerOperand();
-    Found.Amount = RMW->getValOperand();
-  } else {
-    auto *Call = dyn_cast<CallBase>(&I);
-    if (!Call || classifyCall(*Call).Effect != CallEffect::AsmAdd)
-      return std::nullopt;
-    Found.Address = classifyCall(*Call).Address;
-    AsmSum Sum =
-        sumOfAsm(cast<InlineAsm>(Call->getCalledOperand())->getAsmString());
-    Found.Subtracts = Sum.Subtracts;
-    for (const Use &Arg : Call->args())
-      if (!Arg->getType()->isPointerTy())
-        Found.Amount = Arg;
-    if (Sum.ByOne)
-      Found = {Found.Address, nullptr, Sum.Subtracts ? -1 : 1, false};
-    else if (!Found.Amount)
-      return std::nullopt;
-  }
-  if (auto *C = dyn_cast_or_null<ConstantInt>(Found.Amount)) {
-    std::optional<int64_t> Number = C->getValue().trySExtValue();
-    if (!Number || *Number == std::numeric_limits<int64_t>::min())
-      return std::nullopt; // The amount or its negation does not fit.
-    Found.Constant = Found.Subtracts ? -*Number : *Number;
-    Found.Amount = nullptr;
-  }
-  return Found;
-}
-
-/// Returns true if L also undoes the addition, like a reader that increments
-/// the number of readers, then finds a writer and decrements the number again.
-static bool isTakenBack(const Addition &A, const Loop &L) {
-  return any_of(L.blocks(), [&](const BasicBlock *B) {
-    return any_of(*B, [&](const Instruction &I) {
-      std::optional<Addition> Other = asAddition(I);
-      return Other && Other->undoes(A);
-    });
-  });
-}
-
-/// Returns the name of a function that the block of Effect calls and that, by
-/// its name, does not return, such as abort; empty if there is none.
-static std::string failingCall(const Instruction &Effect) {
-  for (const Instruction &I : *Effect.getParent())
-    if (auto *Call = dyn_cast<CallBase>(&I))
-      if (std::string Name = calledName(*Call);
-          whatNameTells(Name) == NameTells::Fails)
-        return Name;
-  return "";
-}
-
-/// A write of a constant to shared memory by a store, an atomic exchange or
-/// inline assembly.
-struct Announcement {
-  const Value *Address, *Said;
-};
-
-static std::optional<Announcement> asAnnouncement(const Instruction &I) {
-  Announcement Found = {nullptr, nullptr};
-  if (auto *Store = dyn_cast<StoreInst>(&I)) {
-    Found = {Store->getPointerOperand(), Store->getValueOperand()};
-  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-    if (RMW->getOperation() == AtomicRMWInst::Xchg)
-      Found = {RMW->getPointerOperand(), RMW->getValOperand()};
-  } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-    CallClass Class = classifyCall(*Call);
-    if (Class.Effect == CallEffect::AsmStore ||
-        Class.Effect == CallEffect::AsmTry)
-      for (const Use &Arg : Call->args())
-        if (!Arg->getType()->isPointerTy())
-          Found = {Class.Address, Arg};
-  }
-  if (!Found.Address || !isa<ConstantInt>(Found.Said))
-    return std::nullopt;
-  return Found;
-}
-
-/// Returns true if L also writes another constant at the same address, like a
-/// reader that registers, then finds a writer and deregisters. Each failed
-/// iteration then leaves the same value in memory.
-static bool isRetracted(const Announcement &A, const Loop &L) {
-  return any_of(L.blocks(), [&](const BasicBlock *B) {
-    return any_of(*B, [&](const Instruction &I) {
-      std::optional<Announcement> Other = asAnnouncement(I);
-      return Other && Other->Address == A.Address && Other->Said != A.Said;
-    });
-  });
-}
-
 /// Returns the lock that Call takes or releases; for a lock that a local
 /// variable names, such as std::lock_guard, what is stored there.
 static const Value *lockOf(const CallBase &Call) {
@@ -200,73 +91,164 @@ static const Value *lockOf(const CallBase &Call) {
   return Stored ? Stored : Lock;
 }
 
-/// Returns true if Call takes or releases a lock, and L also has a call of the
-/// other kind for the same lock.
-static bool isReleased(const CallBase &Call, const Loop &L) {
-  auto IsLock = [](const CallBase &C) {
-    return classifyCall(C).Effect == CallEffect::Lock && C.arg_size() != 0;
-  };
-  auto Unlocks = [](const CallBase &C) {
-    return StringRef(calledName(C)).contains("unlock");
-  };
-  return IsLock(Call) && any_of(L.blocks(), [&](const BasicBlock *B) {
-           return any_of(*B, [&](const Instruction &I) {
-             auto *Other = dyn_cast<CallBase>(&I);
-             return Other && IsLock(*Other) && lockOf(*Other) == lockOf(Call) &&
-                    Unlocks(*Other) != Unlocks(Call);
-           });
-         });
+/// A change of shared memory that another one can undo.
+struct Change {
+  enum {
+    Adds, ///< Adds or subtracts Amount or, if Amount is null, adds Constant.
+    Sets, ///< Writes Amount, a constant.
+    Locks ///< Takes or releases the lock at Address.
+  } How;
+  const Value *Address;
+  const Value *Amount = nullptr;
+  bool Inverts = false; ///< Subtracts or releases.
+  int64_t Constant = 0;
+
+  bool undoes(const Change &Other) const {
+    if (How != Other.How || Address != Other.Address)
+      return false;
+    if (How == Sets)
+      return Amount != Other.Amount;
+    return Amount || How == Locks
+               ? Amount == Other.Amount && Inverts != Other.Inverts
+               : !Other.Amount && Constant == -Other.Constant;
+  }
+};
+
+/// Describes an addition; nothing if the amount or its negation does not fit.
+static std::optional<Change> addition(Change Is) {
+  auto *C = dyn_cast<ConstantInt>(Is.Amount);
+  if (!C)
+    return Is;
+  std::optional<int64_t> Number = C->getValue().trySExtValue();
+  if (!Number || *Number == std::numeric_limits<int64_t>::min())
+    return std::nullopt;
+  return Change{Change::Adds, Is.Address, nullptr, false,
+                Is.Inverts ? -*Number : *Number};
 }
 
-static Effect::What kindOf(const Instruction &I, const Loop &L) {
-  auto *RMW = dyn_cast<AtomicRMWInst>(&I);
-  if (asAddition(I))
-    return RMW && RMW->use_empty() && match(RMW->getValOperand(), m_One()) &&
-                   RMW->getOrdering() == AtomicOrdering::Monotonic
-               ? Effect::Statistics
-               : Effect::Addition;
-  if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
-    return isa<AllocaInst>(getUnderlyingObject(Memory->getDest()))
-               ? Effect::LocalStore
-               : Effect::Other;
+static std::optional<Change> changeByCall(const CallBase &Call) {
+  CallClass Class = classifyCall(Call);
+  if (Class.Effect == CallEffect::Lock && Call.arg_size() != 0)
+    return Change{Change::Locks, lockOf(Call), nullptr,
+                  StringRef(calledName(Call)).contains("unlock")};
+  const Value *Number = nullptr;
+  for (const Use &Arg : Call.args())
+    if (!Arg->getType()->isPointerTy())
+      Number = Arg;
+  if (Class.Effect == CallEffect::AsmAdd) {
+    AsmSum Sum =
+        sumOfAsm(cast<InlineAsm>(Call.getCalledOperand())->getAsmString());
+    if (Sum.ByOne)
+      return Change{Change::Adds, Class.Address, nullptr, false,
+                    Sum.Subtracts ? -1 : 1};
+    if (Number)
+      return addition({Change::Adds, Class.Address, Number, Sum.Subtracts});
+  } else if ((Class.Effect == CallEffect::AsmStore ||
+              Class.Effect == CallEffect::AsmTry) &&
+             isa_and_nonnull<ConstantInt>(Number)) {
+    return Change{Change::Sets, Class.Address, Number};
+  }
+  return std::nullopt;
+}
+
+static std::optional<Change> changeBy(const Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I))
-    return calls(*Call, NotifyFunction) ? Effect::Notify : Effect::Call;
+    return changeByCall(*Call);
+  if (auto *Store = dyn_cast<StoreInst>(&I))
+    if (isa<ConstantInt>(Store->getValueOperand()))
+      return Change{Change::Sets, Store->getPointerOperand(),
+                    Store->getValueOperand()};
+  auto *RMW = dyn_cast<AtomicRMWInst>(&I);
+  if (!RMW)
+    return std::nullopt;
+  const Value *Operand = RMW->getValOperand();
+  switch (RMW->getOperation()) {
+  case AtomicRMWInst::Add:
+  case AtomicRMWInst::Sub:
+    return addition({Change::Adds, RMW->getPointerOperand(), Operand,
+                     RMW->getOperation() == AtomicRMWInst::Sub});
+  case AtomicRMWInst::Xchg:
+    if (isa<ConstantInt>(Operand))
+      return Change{Change::Sets, RMW->getPointerOperand(), Operand};
+    [[fallthrough]];
+  default:
+    return std::nullopt;
+  }
+}
+
+static bool adds(const Instruction &I) {
+  std::optional<Change> By = changeBy(I);
+  return By && By->How == Change::Adds;
+}
+
+/// Returns true if L also undoes the change, like a reader that registers by
+/// incrementing a number or by writing a constant, then finds a writer and
+/// deregisters, or an iteration that takes a lock and releases it. Each failed
+/// iteration then leaves the same value in memory.
+static bool isUndone(const Change &By, const Loop &L) {
+  return any_of(L.blocks(), [&](const BasicBlock *B) {
+    return any_of(*B, [&](const Instruction &I) {
+      std::optional<Change> Other = changeBy(I);
+      return Other && Other->undoes(By);
+    });
+  });
+}
+
+/// Returns the name of a function that the block of Effect calls and that, by
+/// its name, does not return, such as abort; empty if there is none.
+static std::string failingCall(const Instruction &Effect) {
+  for (const Instruction &I : *Effect.getParent())
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (std::string Name = calledName(*Call);
+          whatNameTells(Name) == NameTells::Fails)
+        return Name;
+  return "";
+}
+
+/// Returns what I leaves behind, as far as it does not depend on when I runs.
+static Effect::Trace traceOf(const Instruction &I, const Loop &L) {
+  if (std::optional<Change> By = changeBy(I); By && isUndone(*By, L))
+    return By->How == Change::Adds   ? Effect::TakesBack
+           : By->How == Change::Sets ? Effect::Retracts
+                                     : Effect::Releases;
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+    return RMW->use_empty() && match(RMW->getValOperand(), m_One()) &&
+                   RMW->getOrdering() == AtomicOrdering::Monotonic && adds(I)
+               ? Effect::Counts
+               : Effect::Work;
+  auto Written = [](const Value *Address) {
+    return isa<AllocaInst>(getUnderlyingObject(Address)) ? Effect::Locally
+                                                         : Effect::Work;
+  };
+  if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
+    return Written(Memory->getDest());
+  if (auto *Call = dyn_cast<CallBase>(&I))
+    return calls(*Call, NotifyFunction) ? Effect::Nothing
+           : adds(I)                    ? Effect::Work
+                                        : Effect::Calls;
   auto *Store = dyn_cast<StoreInst>(&I);
   if (!Store)
-    return Effect::Other;
-  if (isStatistics(*Store, L))
-    return Effect::Statistics;
-  return isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand()))
-             ? Effect::LocalStore
-             : Effect::Store;
+    return Effect::Work;
+  if (isRepeated(*Store, L))
+    return Effect::Nothing;
+  return isStatistics(*Store, L) ? Effect::Counts
+                                 : Written(Store->getPointerOperand());
 }
 
 static Effect describe(const Instruction &I, const Loop &L) {
   Effect E;
-  E.Kind = kindOf(I, L);
+  E.Leaves = traceOf(I, L);
   E.Callee = failingCall(I);
   // A loop that fails in each iteration goes on, so the call does return.
   auto *B = const_cast<BasicBlock *>(I.getParent());
   if (!E.Callee.empty() &&
       !everyIterationPasses(L, SmallPtrSet<BasicBlock *, 1>({B})))
-    E.Guard = Effect::Failing;
-  if (std::optional<Addition> A = asAddition(I); A && isTakenBack(*A, L))
-    E.Undone = Effect::TakesBack;
-  else if (std::optional<Announcement> A = asAnnouncement(I);
-           A && isRetracted(*A, L))
-    E.Undone = Effect::Retracts;
-  else if (auto *Store = dyn_cast<StoreInst>(&I);
-           Store && isRepeated(*Store, L))
-    E.Undone = Effect::Repeats;
+    E.Leaves = Effect::Fails;
   if (auto *Call = dyn_cast<CallBase>(&I)) {
-    if (isReleased(*Call, L))
-      E.Undone = Effect::Releases;
-    std::string Name = calledName(*Call);
     E.Promised = promisedEffect(*Call);
-    E.NamesWork = namesWork(Name);
     E.PassesOn = passesObjectOn(*Call);
     if (E.Callee.empty())
-      E.Callee = std::move(Name);
+      E.Callee = calledName(*Call);
   }
   return E;
 }
@@ -303,20 +285,8 @@ static bool isOnce(Value *Condition, const Loop &L) {
   auto *Phi = dyn_cast<PHINode>(Condition);
   if (!Phi || Phi->getParent() != L.getHeader())
     return false;
-  // Accepts incoming values that are constants or the phi itself, perhaps
-  // through phis at joins.
-  SmallVector<Value *, 4> Worklist{Phi};
-  SmallPtrSet<Value *, 4> Seen;
-  while (!Worklist.empty()) {
-    Value *V = Worklist.pop_back_val();
-    auto *P = dyn_cast<PHINode>(V);
-    if (isa<Constant>(V) || !Seen.insert(V).second)
-      continue;
-    if (!P || !L.contains(P))
-      return false;
-    append_range(Worklist, P->incoming_values());
-  }
-  return true;
+  CellStep Is = stepOf(*Phi, L);
+  return Is.By == Step::Same && !Is.SetsSeveral;
 }
 
 /// Returns true if B runs at most once in a wait, in every nth iteration only,
@@ -390,31 +360,43 @@ static bool exchangesUnasked(const LoopView &In, const Gathered &G,
       match(RMW->getValOperand(), m_Zero()) || !isIdempotent(*RMW, In.L) ||
       !mayBeShared(RMW->getPointerOperand()))
     return false;
-  std::optional<Announcement> A = asAnnouncement(I);
-  return !(A && isRetracted(*A, In.L)) &&
+  std::optional<Change> By = changeBy(I);
+  return !(By && isUndone(*By, In.L)) &&
          none_of(G.Polls, [&](const Poll &P) { return P.Access == &I; });
 }
 
-/// Notes which effects are rare, which are calls on whose results the exits
-/// depend, and exchanges on whose results none depends.
+/// Decides about the effects that depend on when they occur and on what the
+/// exits test, and adds exchanges on whose results no exit depends: another
+/// thread may wait for the value, as in `while (!stop) slot.exchange(1);`.
 void gatherGuards(LoopView &In, Gathered &G) {
-  for (BasicBlock *B : In.L.blocks())
-    if (In.LI.getLoopFor(B) == &In.L)
-      for (Instruction &I : *B)
-        G.Of.ExchangesUnasked |= exchangesUnasked(In, G, I);
   bool Pauses = G.Of.Rhythm == HintRhythm::Pauses;
   for (auto [I, E] : zip_equal(In.Effects, G.Of.Effects)) {
-    E.Polled =
+    if (E.Leaves == Effect::Fails || E.Leaves == Effect::TakesBack ||
+        E.Leaves == Effect::Releases)
+      continue;
+    BasicBlock *B = I->getParent();
+    bool IsRare = isRare(In, B, Pauses);
+    if (!IsRare && G.Of.Rhythm != HintRhythm::None &&
+        !everyIterationPasses(In.L, SmallPtrSet<BasicBlock *, 1>({B})) &&
+        runsOnSuccess(In, B)) {
+      E.Leaves = Effect::Succeeds;
+      continue;
+    }
+    // A hint in each iteration tells more than the callee's name.
+    bool IsPoll =
         any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; });
-    E.NamesWork &= !Pauses;
-    if (E.Guard == Effect::Always && isRare(In, I->getParent(), Pauses))
-      E.Guard = Effect::Rarely;
-    else if (E.Guard == Effect::Always && G.Of.Rhythm != HintRhythm::None &&
-             !everyIterationPasses(
-                 In.L, SmallPtrSet<BasicBlock *, 1>({I->getParent()})) &&
-             runsOnSuccess(In, I->getParent()))
-      E.Guard = Effect::Succeeding;
+    if (E.Leaves == Effect::Calls)
+      E.Leaves = E.Promised != CallEffect::Other ||
+                         (IsPoll && (Pauses || !namesWork(E.Callee)))
+                     ? Effect::Unknown
+                     : Effect::Work;
+    if (E.Leaves == Effect::Work && IsRare && !adds(*I))
+      E.Leaves = Effect::Rarely;
   }
+  for (BasicBlock *B : In.L.blocks())
+    if (In.LI.getLoopFor(B) == &In.L &&
+        any_of(*B, [&](Instruction &I) { return exchangesUnasked(In, G, I); }))
+      G.Of.Effects.emplace_back();
 }
 
 } // namespace vfriendly

@@ -24,7 +24,7 @@
 // the value that forbids nothing as default. `gather` sets it. Only the
 // predicates of Judge.cpp read it.
 //
-// A new rule is a predicate and a line of a table in Judge.cpp, a case in
+// A new rule is a predicate and a line of the table in Judge.cpp, a case in
 // test/spin-loops/judge/judge.cpp and a loop in test/spin-loops/pass.
 //
 //===----------------------------------------------------------------------===//
@@ -140,44 +140,32 @@ struct PollFact {
 /// work and not examined further, because spin loops have few.
 inline constexpr unsigned MaxEffects = 16;
 
-/// An effect that may be visible outside the loop.
+/// One thing that an iteration that is followed by another one may leave behind
+/// for other threads, for the code after the loop, or for later iterations.
 struct Effect {
-  enum What {
-    Other,
-    Addition,   ///< A read-modify-write that adds to memory.
-    Store,      ///< A store to shared memory.
-    Statistics, ///< A store of the old value plus a constant, or a relaxed
-                ///< atomic addition whose result is not used.
-    LocalStore, ///< A store to a local variable whose address escapes.
-    Call,       ///< A call of a function.
-    Notify      ///< A notify that an earlier run of the pass inserted.
-  } Kind = Other;
-  /// When an iteration has the effect.
-  enum When {
-    Always,
+  enum Trace {
+    Nothing,   ///< What the iteration before has left. A notify that an earlier
+               ///< run of the pass has inserted counts as the store before it.
+    Fails,     ///< The program fails there, by the name of a called function.
+    TakesBack, ///< It adds to memory, and subtracts the same.
+    Releases,  ///< It takes a lock and releases it.
+    Succeeds,  ///< Only a try that has succeeded leads there: an exit tests a
+               ///< value that is a constant on other paths.
+    Retracts,  ///< It writes a constant, and another at the same address.
+    Unknown,   ///< A call that is a hint, a clock or a poll by its name or by
+               ///< the use of its result.
+    Counts,    ///< A count, an extreme or a random number that nobody polls.
+    Locally,   ///< A write of a local variable whose address escapes.
     Rarely,    ///< Once in a wait, in every nth iteration, or after a time.
-    Failing,   ///< On a path on which the program fails, by the callee's name.
-    Succeeding ///< On a path that computes the value that an exit tests, which
-               ///< is a constant on other paths: a try has succeeded.
-  } Guard = Always;
-  /// Why a failed iteration leaves memory as the one before it did.
-  enum How {
-    Never,
-    TakesBack, ///< By the opposite addition.
-    Retracts,  ///< By another constant at the same address.
-    Repeats,   ///< A plain store of the same value at the same address.
-    Releases   ///< A lock is taken and released.
-  } Undone = Never;
+    Keeps,     ///< A count in a variable that the code after the loop uses.
+    Calls,     ///< Until Stage::Progress: a call.
+    Work
+  } Leaves = Work;
   /// What the name of the called function suggests: Pause, Sleep, Clock, or
   /// Other.
   CallEffect Promised = CallEffect::Other;
-  /// True if an exit depends on the result of the call.
-  bool Polled = false;
   /// True if the call only passes on a local object (passesObjectOn).
   bool PassesOn = false;
-  /// True if the called function's name suggests that each call does work, and
-  /// not every iteration gives a hint: a hint tells more than a name.
-  bool NamesWork = false;
   /// The function called, or the one by which the program fails; may be empty.
   std::string Callee;
 };
@@ -187,18 +175,6 @@ enum class HintRhythm {
   None,
   Hints, ///< Gives a spin hint, backs off, or waits in an inner loop.
   Pauses ///< The same, and a sleep does not count: it may delay for a device.
-};
-
-/// A value that each iteration computes from that of the previous one.
-struct Carried {
-  /// True if it decides how many iterations this loop, or a delay in it, makes.
-  bool Decides = false;
-  /// True if it is counted: the step may grow, as in a back-off.
-  bool Counts = false;
-  /// True if it only changes by constants.
-  bool ByConstants = false;
-  /// True if the code after the loop uses it.
-  bool LivesOn = false;
 };
 
 //===----------------------------------------------------------------------===//
@@ -212,8 +188,7 @@ struct Facts {
   Stage Known = Stage::Kind;
 
   // Stage::Effects
-  /// At most MaxEffects + 1. Guard is Rarely or Succeeding and Polled is true
-  /// from Stage::Progress on only.
+  /// At most MaxEffects + 1, and from Stage::Progress on those of variables.
   llvm::SmallVector<Effect, 4> Effects;
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
@@ -229,13 +204,6 @@ struct Facts {
   llvm::SmallVector<PollFact, 2> Polls;
   /// True if it only waits if words that it reads in turn count as one.
   bool PollsInTurn = false;
-
-  // Stage::Progress
-  llvm::SmallVector<Carried, 2> Carries;
-  /// True if it reads memory at another address in each iteration.
-  bool ReadsElements = false;
-  /// True if it exchanges a value on which no exit depends.
-  bool ExchangesUnasked = false;
 
   // Stage::Kind
   /// True if the loop ends by itself while no other thread writes: each

@@ -197,7 +197,7 @@ static bool onlyTries(const LoopView &In, const Facts &Of) {
     auto *Call = dyn_cast<CallBase>(I);
     bool IsTry = Call && Call->hasFnAttr(TryAttribute);
     Tries |= IsTry;
-    if (!IsTry && !E.PassesOn && E.Kind != Effect::LocalStore)
+    if (!IsTry && !E.PassesOn && E.Leaves != Effect::Locally)
       return false;
   }
   return Tries && goesOnWithout(In);
@@ -236,70 +236,6 @@ void gatherHints(LoopView &In, Gathered &G) {
 // Progress
 //===----------------------------------------------------------------------===//
 
-/// Returns true if V, the next value of Phi, may be the result of counting: it
-/// is Phi, a constant (a reset), a sum or difference (the step may grow, as in
-/// a back-off), or such a value after a shift, multiplication, selection or
-/// limit.
-static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
-                       unsigned Depth = 0) {
-  // Maximum depth of operands: a selected, limited, conditional step has 4
-  // levels; 2 are spare.
-  if (Depth > 6)
-    return false;
-  if (&V == &Phi || isa<Constant>(V))
-    return true;
-  auto *I = dyn_cast<Instruction>(&V);
-  if (!I || !L.contains(I))
-    return false;
-  auto From = [&](const Value *Op) {
-    return countsFrom(*Op, Phi, L, Depth + 1);
-  };
-  switch (I->getOpcode()) {
-  case Instruction::Add:
-  case Instruction::Sub:
-    return true;
-  case Instruction::Shl:
-  case Instruction::LShr:
-  case Instruction::AShr:
-  case Instruction::Mul:
-  case Instruction::Trunc: // A counter narrower than int.
-  case Instruction::SExt:
-  case Instruction::ZExt:
-    return From(I->getOperand(0));
-  case Instruction::Select:
-    return From(I->getOperand(1)) && From(I->getOperand(2));
-  case Instruction::PHI:
-    return all_of(cast<PHINode>(I)->incoming_values(), From);
-  default:
-    return isa<MinMaxIntrinsic>(I) && From(I->getOperand(0)) &&
-           From(I->getOperand(1));
-  }
-}
-
-/// Returns true if Phi changes by constants only, or not at all.
-static bool countsByConstants(const PHINode &Phi, const Loop &L) {
-  SmallVector<const Value *, 8> Worklist{&Phi};
-  SmallPtrSet<const Value *, 8> Seen;
-  while (!Worklist.empty()) {
-    const Value *V = Worklist.pop_back_val();
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L.contains(I) || !Seen.insert(I).second)
-      continue;
-    const Value *Before;
-    if (auto *P = dyn_cast<PHINode>(I))
-      append_range(Worklist, P->incoming_values());
-    else if (auto *Select = dyn_cast<SelectInst>(I))
-      Worklist.append({Select->getTrueValue(), Select->getFalseValue()});
-    else if (isa<TruncInst, SExtInst, ZExtInst>(I))
-      Worklist.push_back(I->getOperand(0));
-    else if (match(I, m_AddLike(m_Value(Before), m_ImmConstant())))
-      Worklist.push_back(Before);
-    else
-      return false;
-  }
-  return true;
-}
-
 /// Returns the instructions that decide the number of iterations, of the loop
 /// and of delays inside it.
 static SmallPtrSet<const Value *, 16> decidingValues(const LoopView &In) {
@@ -321,45 +257,57 @@ static SmallPtrSet<const Value *, 16> decidingValues(const LoopView &In) {
   return Deciding;
 }
 
-/// Describes a header phi that depends on the loop's own progress.
-static Carried describe(PHINode &Phi, const Loop &L, bool Decides) {
+/// Returns what Phi, which depends on the loop's own progress, leaves behind. A
+/// loop whose number of iterations is computed, or that computes a value for
+/// later, does work. It may count its iterations; but one that reads plain
+/// memory and does not give a hint in each iteration more likely counts
+/// elements.
+static Effect::Trace traceOf(PHINode &Phi, const Loop &L, bool Decides,
+                             bool CountsElements) {
   auto IsUsedOutside = [&](const Value *V) {
     return any_of(V->users(), [&](const User *U) {
       return !L.contains(cast<Instruction>(U));
     });
   };
-  Carried Is;
-  Is.Decides = Decides;
-  Is.Counts = true;
-  Is.LivesOn = IsUsedOutside(&Phi);
+  bool LivesOn = IsUsedOutside(&Phi);
   for (unsigned I = 0; I != Phi.getNumIncomingValues(); ++I) {
     Value *In = Phi.getIncomingValue(I);
-    if (!L.contains(Phi.getIncomingBlock(I)) || In == &Phi)
-      continue;
-    Is.LivesOn |= isa<Instruction>(In) && IsUsedOutside(In);
-    Is.Counts &= countsFrom(*In, Phi, L);
+    LivesOn |= L.contains(Phi.getIncomingBlock(I)) && isa<Instruction>(In) &&
+               IsUsedOutside(In);
   }
-  Is.ByConstants = countsByConstants(Phi, L);
-  return Is;
+  Step By = stepOf(Phi, L).By;
+  if (Decides)
+    return By == Step::Works ? Effect::Work : Effect::Nothing;
+  if (!LivesOn)
+    return Effect::Nothing;
+  return By <= Step::Counts && !CountsElements ? Effect::Keeps : Effect::Work;
 }
 
 void gatherProgress(LoopView &In, Gathered &G) {
   const Loop &L = In.L;
   SmallPtrSet<const Value *, 16> Deciding = decidingValues(In);
+  bool CountsElements = G.Of.Rhythm != HintRhythm::Pauses &&
+                        any_of(G.Of.Polls, [](const PollFact &P) {
+                          return P.Plain && !P.OnlyLocates;
+                        });
   for (PHINode &Phi : L.getHeader()->phis())
-    if (In.Causes.collect(&Phi).kinds() & Own)
-      G.Of.Carries.push_back(describe(Phi, L, Deciding.contains(&Phi)));
-  // Only of loops with an exit of their own that give no hint is it asked what
-  // they read.
-  bool MayTraverse = !In.OwnConditions.empty() && !G.Of.hints();
-  if (!MayTraverse)
+    if (In.Causes.collect(&Phi).kinds() & Own) {
+      G.Of.Effects.emplace_back();
+      G.Of.Effects.back().Leaves =
+          traceOf(Phi, L, Deciding.contains(&Phi), CountsElements);
+    }
+  // A loop that may end by itself and gives no hint traverses what it reads at
+  // another address in each iteration.
+  if (In.OwnConditions.empty() || G.Of.hints())
     return;
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B)
-      if (auto *Load = dyn_cast<LoadInst>(&I))
-        G.Of.ReadsElements |=
-            (In.Causes.collect(Load->getPointerOperand()).kinds() &
-             (Own | Walks | Inner)) != 0;
+      if (auto *Load = dyn_cast<LoadInst>(&I);
+          Load && (In.Causes.collect(Load->getPointerOperand()).kinds() &
+                   (Own | Walks | Inner))) {
+        G.Of.Effects.emplace_back();
+        return;
+      }
 }
 
 } // namespace vfriendly

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The predicates of the rules, each with the reason for its rule, and the
-// tables of the rules, in the order in which they are asked.
+// The predicates of the rules, each with the reason for its rule, and their
+// table, in the order in which they are asked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,9 @@ namespace {
 
 /// The facts, and what follows from the causes of the exits.
 struct View {
-  View(const Facts &F, StringRef Without);
+  View(const Facts &F);
 
   const Facts &F;
-  /// The rule that is switched off.
-  StringRef Without;
   /// The conditions that end the loop only if other threads write memory.
   SmallVector<const Condition *, 4> Waiting;
   /// The union of the causes of all exits.
@@ -38,7 +36,7 @@ struct View {
   uint64_t Bound = 0;
 };
 
-View::View(const Facts &F, StringRef Without) : F(F), Without(Without) {
+View::View(const Facts &F) : F(F) {
   for (const Leaf &E : F.Exits) {
     All |= E.Whole.Causes;
     if (waitsForOthers(E.Whole.Causes)) {
@@ -57,84 +55,69 @@ View::View(const Facts &F, StringRef Without) : F(F), Without(Without) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Effects
-//===----------------------------------------------------------------------===//
+/// The doubt that an effect leaves, by Effect::Trace; % stands for the called
+/// function. Nothing and Work leave none.
+constexpr StringLiteral Doubts[] = {
+    "",
+    "it calls %, which may return",
+    "each iteration undoes its change of shared memory",
+    "each iteration takes and releases a lock",
+    "it may go on after a try that has succeeded",
+    "each iteration registers the thread and retracts that",
+    "it calls %, whose effects are unknown",
+    "it keeps a count in shared memory",
+    "it writes a variable that the functions it calls may access",
+    "some of its iterations do more than poll",
+    "it keeps a count",
+    "",
+    ""};
 
-/// The program should end there, so the path is not a part of the wait. The
-/// name proves nothing, so a doubt remains.
-bool fails(const Effect &E) { return E.Guard == Effect::Failing; }
-
-/// A failed iteration leaves memory as it was, like a reader that increments
-/// the number of readers, then finds a writer and decrements the number again.
-bool isTakenBack(const Effect &E) { return E.Undone == Effect::TakesBack; }
-
-/// The loop polls with a lock held, and releases it before the next iteration.
-bool isReleased(const Effect &E) { return E.Undone == Effect::Releases; }
-
-/// A pop that has taken an element from a queue mostly ends the loop, but the
-/// element may be null.
-bool succeeds(const Effect &E) { return E.Guard == Effect::Succeeding; }
-
-/// Other threads see how often the loop has added.
-bool adds(const Effect &E) { return E.Kind == Effect::Addition; }
-
-/// Each failed iteration leaves the same value in memory, like a reader that
-/// registers, then finds a writer and deregisters.
-bool isRetracted(const Effect &E) { return E.Undone == Effect::Retracts; }
-
-/// Each failed iteration stores the same value at the same address. The store
-/// is neither atomic nor volatile, so no other thread may write there
-/// meanwhile.
-bool isRepeated(const Effect &E) { return E.Undone == Effect::Repeats; }
-
-/// The store before the notify is another effect.
-bool isOwnNotify(const Effect &E) { return E.Kind == Effect::Notify; }
-
-/// The function gives a hint, reads a clock or polls, by its name or by the use
-/// of its result.
-bool isUnknownCall(const Effect &E) {
-  return E.Kind == Effect::Call &&
-         (E.Promised != CallEffect::Other || (E.Polled && !E.NamesWork));
-}
-
-bool keepsStatistics(const Effect &E) { return E.Kind == Effect::Statistics; }
-
-bool storesLocally(const Effect &E) { return E.Kind == Effect::LocalStore; }
-
-/// Such as a message after a second, or in every thousandth iteration.
-bool isRare(const Effect &E) { return E.Guard == Effect::Rarely; }
-
-bool isAnything(const Effect &) { return true; }
+bool isDoubtful(const Effect &E) { return !Doubts[E.Leaves].empty(); }
 
 //===----------------------------------------------------------------------===//
-// Loops
+// The rules
 //===----------------------------------------------------------------------===//
-
-bool hasManyEffects(const View &V) { return V.F.Effects.size() > MaxEffects; }
 
 /// Without a hint in each iteration, nothing says that the loop is intended as
 /// a wait, so no effect may outlast a failed iteration. A function that, by its
-/// name, reads a clock or gives a hint has no effect, nor has the notify that
-/// an earlier run has inserted after the loop's own try on a lock.
-bool leavesTracesUnhinted(const View &V) {
+/// name, reads a clock or gives a hint has no effect, nor has a path on which
+/// the program fails.
+bool leavesTraces(const View &V) {
   return V.F.Rhythm == HintRhythm::None &&
          any_of(V.F.Effects, [](const Effect &E) {
-           return !isTakenBack(E) && !isReleased(E) && !fails(E) &&
-                  !isOwnNotify(E) && !isRepeated(E) &&
+           return !is_contained({Effect::Nothing, Effect::Fails,
+                                 Effect::TakesBack, Effect::Releases,
+                                 Effect::Keeps},
+                                E.Leaves) &&
                   E.Promised == CallEffect::Other;
          });
 }
 
-/// `while (sem_trywait(&s) && errno == EINTR);` waits for no other thread.
-bool repeatsInterrupted(const View &V) {
-  return any_of(V.F.Exits, [](const Leaf &E) { return E.RepeatsInterrupted; });
+/// No exit needs another thread, or an exit needs none: `while
+/// (sem_trywait(&s) && errno == EINTR);`. A loop that traverses data while it
+/// polls a flag does work.
+bool endsByItself(const View &V) {
+  return V.Waiting.empty() || (V.All & Walks) ||
+         any_of(V.F.Exits, [](const Leaf &E) { return E.RepeatsInterrupted; });
 }
 
-bool waitsForNobody(const View &V) { return V.Waiting.empty(); }
+/// A loop that goes on after an exchange or a try on a lock has succeeded does
+/// work, or takes all units of a semaphore.
+bool succeedsAndGoesOn(const View &V) {
+  return any_of(V.Waiting, [](auto *C) { return C->StaysOnSuccess; }) ||
+         any_of(V.F.Polls, [](auto &P) { return P.SuccessGoesOn; });
+}
 
-/// A loop that traverses data while it polls a flag does work.
-bool walks(const View &V) { return V.All & Walks; }
+/// Without a hint, a loop that reads plain memory at several addresses again
+/// and again is a search, and one that is bounded and polls only plain memory
+/// computes.
+bool computes(const View &V) {
+  return !V.F.hints() &&
+         (any_of(V.F.Polls, [](auto &P) { return P.Plain && P.Varies; }) ||
+          (V.Bounded && all_of(V.F.Polls, [](auto &P) {
+             return P.Plain || P.OnlyLocates;
+           })));
+}
 
 /// A pool's worker looks into one queue after the other; so does a search. If
 /// another exit polls one word, such as `stop`, a sleep on that word would
@@ -150,238 +133,50 @@ bool pollsInTurn(const View &V) {
          });
 }
 
-/// A loop that goes on after an exchange or a try on a lock has succeeded does
-/// work, or takes all units of a semaphore.
-bool succeedsAndGoesOn(const View &V) {
-  return any_of(V.Waiting, [](auto *C) { return C->StaysOnSuccess; }) ||
-         any_of(V.F.Polls, [](auto &P) { return P.SuccessGoesOn; });
+bool works(const View &V) {
+  return any_of(V.F.Effects,
+                [](const Effect &E) { return E.Leaves == Effect::Work; });
 }
 
-/// A loop that reads plain memory at several addresses again and again is a
-/// search, unless it gives a spin hint.
-bool searches(const View &V) {
-  return !V.F.hints() &&
-         any_of(V.F.Polls, [](auto &P) { return P.Plain && P.Varies; });
-}
-
-/// Bounded loops that read plain memory are common in computations.
-bool computesBounded(const View &V) {
-  return !V.F.hints() && V.Bounded &&
-         all_of(V.F.Polls, [](auto &P) { return P.Plain || P.OnlyLocates; });
-}
-
-bool takesNoCount(const Carried &C) {
-  return C.Decides ? C.Counts : !C.LivesOn;
-}
-
-/// A loop whose number of iterations is computed, or that computes a value for
-/// later, does work. It may count its iterations; but one that reads plain
-/// memory and does not give a hint in each iteration more likely counts
-/// elements.
-bool carriesWork(const View &V) {
-  bool CountsElements = V.F.Rhythm != HintRhythm::Pauses &&
-                        any_of(V.F.Polls, [](const PollFact &P) {
-                          return P.Plain && !P.OnlyLocates;
-                        });
-  return any_of(V.F.Carries, [&](const Carried &C) {
-    return !takesNoCount(C) && (C.Decides || !C.ByConstants || CountsElements);
-  });
-}
-
-bool readsElements(const View &V) {
-  return V.F.ReadsElements && V.Bounded && !V.F.hints();
-}
-
-/// Another thread may wait for the value: `while (!stop) slot.exchange(1);`.
-bool exchangesUnasked(const View &V) { return V.F.ExchangesUnasked; }
-
-bool keepsCount(const View &V) { return !all_of(V.F.Carries, takesNoCount); }
-
-//===----------------------------------------------------------------------===//
-// Kinds
-//===----------------------------------------------------------------------===//
-
-bool pollsDevice(const View &V) {
-  return all_of(V.F.Polls, [](const PollFact &P) { return P.Device; });
-}
-
-bool onlyRetries(const View &V) {
-  return V.F.OnlyRetries && !V.F.TakesWhatItWaitedFor;
-}
-
-bool pollsBy(const View &V, PollFact::By How) {
-  return any_of(V.F.Polls, [&](const PollFact &P) { return P.How == How; });
-}
-
-bool pollsCall(const View &V) { return pollsBy(V, PollFact::Call); }
-
-bool callsTryLock(const View &V) { return pollsBy(V, PollFact::TryLock); }
-
-bool tries(const View &V) { return pollsBy(V, PollFact::Try); }
-
-bool readsBeforeItTries(const View &V) {
-  return tries(V) && (pollsBy(V, PollFact::Read) || V.F.PollsInside);
-}
-
-bool endsUnchanged(const View &V) {
-  return any_of(V.Waiting, [](auto *C) { return C->EndsUnchanged; });
-}
-
-bool comparesTicket(const View &V) {
-  return any_of(V.Waiting, [](auto *C) { return C->ComparesTicket; });
-}
-
-bool pollsQueueNode(const View &V) {
-  return any_of(V.F.Polls, [](auto &P) { return P.InQueueNode; });
-}
-
-bool countsBefore(const View &V) { return V.F.CountsBefore; }
-
-bool pollsFlag(const View &) { return true; }
-
-//===----------------------------------------------------------------------===//
-// The rules
-//===----------------------------------------------------------------------===//
-
-/// Reject: the loop is no wait. Doubt: it is reported, and keeps its
-/// iterations. Excuse: the effect does not matter.
-enum Outcome { Reject, Doubt, Excuse };
-
-// Each rule's name and predicate.
-#define RULE(NAME) #NAME, NAME
-
-// Rules end with two columns for people: the file in test/spin-loops/pass that
-// fails without the rule; and, without the rule, waits found less / false
-// reports more, of those of test/rigs/corpus/README.md, or - if it changed
-// none.
-
-struct EffectRule {
-  StringLiteral Name;
-  bool (*Holds)(const Effect &);
-  Outcome Then;
-  /// A doubt's reason in remarks; % stands for the called function.
-  StringLiteral Text;
-  StringLiteral Test, Ablation;
-};
-
-/// Of each effect, the first rule that holds decides.
-constexpr EffectRule EffectRules[] = {
-    // clang-format off: one line a rule.
-    {RULE(fails),           Doubt,  "it calls %, which may return",                                "doubts.c",         "-"},
-    {RULE(isTakenBack),     Doubt,  "each iteration undoes its change of shared memory",           "readers.c",        "4 / 0"},
-    {RULE(isReleased),      Doubt,  "each iteration takes and releases a lock",                    "tries.cpp",        "-"},
-    {RULE(succeeds),        Doubt,  "it may go on after a try that has succeeded",                 "tries.cpp",        "-"},
-    {RULE(adds),            Reject, "",                                                            "work.c",           "-"},
-    {RULE(isRetracted),     Doubt,  "each iteration registers the thread and retracts that",       "announce.c",       "-"},
-    {RULE(isRepeated),      Excuse, "",                                                            "repeated.c",       "2 / 0"},
-    {RULE(isOwnNotify),     Excuse, "",                                                            "earlier-waits.ll", "-"},
-    {RULE(isUnknownCall),   Doubt,  "it calls %, whose effects are unknown",                       "doubts.c",         "2 / 0"},
-    {RULE(keepsStatistics), Doubt,  "it keeps a count in shared memory",                           "doubts.c",         "-"},
-    {RULE(storesLocally),   Doubt,  "it writes a variable that the functions it calls may access", "doubts.c",         "-"},
-    {RULE(isRare),          Doubt,  "some of its iterations do more than poll",                    "doubts.c",         "-"},
-    {RULE(isAnything),      Reject, "",                                                            "work.c",           "-"},
-    // clang-format on
-};
-
-/// Returns the rule that decides about the effect; null if Without is the only
-/// rule that holds.
-const EffectRule *ruleFor(const Effect &E, StringRef Without) {
-  auto *Found = find_if(EffectRules, [&](const EffectRule &R) {
-    return R.Name != Without && R.Holds(E);
-  });
-  return Found == std::end(EffectRules) ? nullptr : Found;
-}
-
-/// Returns the first effect about which a rule with this outcome decides.
-const Effect *firstEffect(const View &V, Outcome Then) {
-  for (const Effect &E : V.F.Effects)
-    if (const EffectRule *R = ruleFor(E, V.Without); R && R->Then == Then)
-      return &E;
-  return nullptr;
-}
-
-bool hasInexcusableEffect(const View &V) { return firstEffect(V, Reject); }
-
-bool hasDoubtfulEffect(const View &V) { return firstEffect(V, Doubt); }
-
-/// Returns true if each doubtful effect is a call that is a hint by its name.
-bool doubtsOnlyHints(const View &V) {
-  return all_of(V.F.Effects, [&](const Effect &E) {
-    const EffectRule *R = ruleFor(E, V.Without);
-    return !R || R->Then != Doubt ||
-           (R->Holds == isUnknownCall && isHint(E.Promised));
-  });
-}
-
-struct KindRule {
-  SpinKind Kind;
-  StringLiteral Name;
-  bool (*Holds)(const View &);
-  StringLiteral Test, Ablation;
-};
-
-/// The first rule that holds gives the kind.
-constexpr KindRule KindRules[] = {
-    // clang-format off: one line a rule.
-    {SpinKind::Device,            RULE(pollsDevice),        "device.c",                "-"},
-    {SpinKind::Retry,             RULE(onlyRetries),        "not-a-wait.c",            "0 / 14"},
-    {SpinKind::Call,              RULE(pollsCall),          "doubts.c",                "-"},
-    {SpinKind::TryLockCall,       RULE(callsTryLock),       "trylock-calls.c",         "-"},
-    {SpinKind::TestAndTestAndSet, RULE(readsBeforeItTries), "test-and-test-and-set.c", "-"},
-    {SpinKind::TryLock,           RULE(tries),              "try-lock.c",              "-"},
-    {SpinKind::SeqLock,           RULE(endsUnchanged),      "seqlock.c",               "-"},
-    {SpinKind::Ticket,            RULE(comparesTicket),     "ticket.c",                "-"},
-    {SpinKind::Queue,             RULE(pollsQueueNode),     "queue.c",                 "-"},
-    {SpinKind::Barrier,           RULE(countsBefore),       "barrier.c",               "-"},
-    {SpinKind::Flag,              RULE(pollsFlag),          "flag.c",                  "-"},
-    // clang-format on
-};
-
-SpinKind kindOf(const View &V) {
-  for (const KindRule &R : KindRules)
-    if (R.Name != V.Without && R.Holds(V))
-      return R.Kind;
-  return SpinKind::Flag;
-}
+bool leavesDoubt(const View &V) { return any_of(V.F.Effects, isDoubtful); }
 
 /// A counted loop that ends early when a call fails does one piece of work in
 /// each iteration. A wait in an inner loop does not make the outer loop a wait.
 bool countsCalls(const View &V) {
-  return kindOf(V) == SpinKind::Call && V.Bounded && !V.F.HintsItself &&
-         !V.F.OnlyTries;
+  return V.Bounded && !V.F.HintsItself && !V.F.OnlyTries &&
+         any_of(V.F.Polls, [](auto &P) { return P.How == PollFact::Call; });
 }
 
-struct LoopRule {
+/// Reject: the loop is no wait. Doubt: it is reported, and keeps its
+/// iterations.
+enum Outcome { Reject, Doubt };
+
+struct Rule {
   StringLiteral Name;
   bool (*Holds)(const View &);
   /// The facts that it needs.
   Stage Needs;
   Outcome Then;
-  /// A doubt's reason in remarks.
+  /// A doubt's reason in remarks; empty if an effect gives it.
   StringLiteral Text;
-  StringLiteral Test, Ablation;
+  /// For people: the file in test/spin-loops/pass that fails without the rule.
+  StringLiteral Test;
 };
+
+#define RULE(NAME) #NAME, NAME
 
 /// All rules are asked, in this order; the first that rejects ends the search,
 /// and of the doubts the first is reported.
-constexpr LoopRule LoopRules[] = {
+constexpr Rule Rules[] = {
     // clang-format off: one line a rule.
-    {RULE(hasManyEffects),       Stage::Effects,  Reject, "",                               "work.c",          "-"},
-    {RULE(leavesTracesUnhinted), Stage::Effects,  Reject, "",                               "not-a-wait.c",    "-"},
-    {RULE(repeatsInterrupted),   Stage::Exits,    Reject, "",                               "trylock-calls.c", "-"},
-    {RULE(waitsForNobody),       Stage::Exits,    Reject, "",                               "counting.c",      "-"},
-    {RULE(walks),                Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
-    {RULE(succeedsAndGoesOn),    Stage::Exits,    Reject, "",                               "try-lock.c",      "-"},
-    {RULE(searches),             Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
-    {RULE(computesBounded),      Stage::Exits,    Reject, "",                               "bounded.c",       "-"},
-    {RULE(pollsInTurn),          Stage::Exits,    Doubt,  "it polls several words in turn", "in-turn.c",       "-"},
-    {RULE(hasInexcusableEffect), Stage::Progress, Reject, "",                               "doubts.c",        "-"},
-    {RULE(hasDoubtfulEffect),    Stage::Progress, Doubt,  "",                               "doubts.c",        "4 / 0"},
-    {RULE(carriesWork),          Stage::Progress, Reject, "",                               "counting.c",      "0 / 1"},
-    {RULE(readsElements),        Stage::Progress, Reject, "",                               "work.c",          "0 / 1"},
-    {RULE(exchangesUnasked),     Stage::Progress, Reject, "",                               "work.c",          "-"},
-    {RULE(keepsCount),           Stage::Progress, Doubt,  "it keeps a count",               "counting.c",      "-"},
-    {RULE(countsCalls),          Stage::Kind,     Reject, "",                               "bounded.c",       "0 / 1"},
+    {RULE(leavesTraces),      Stage::Effects,  Reject, "",                               "not-a-wait.c"},
+    {RULE(endsByItself),      Stage::Exits,    Reject, "",                               "counting.c"},
+    {RULE(succeedsAndGoesOn), Stage::Exits,    Reject, "",                               "try-lock.c"},
+    {RULE(computes),          Stage::Exits,    Reject, "",                               "bounded.c"},
+    {RULE(pollsInTurn),       Stage::Exits,    Doubt,  "it polls several words in turn", "in-turn.c"},
+    {RULE(works),             Stage::Progress, Reject, "",                               "work.c"},
+    {RULE(leavesDoubt),       Stage::Progress, Doubt,  "",                               "doubts.c"},
+    {RULE(countsCalls),       Stage::Kind,     Reject, "",                               "bounded.c"},
     // clang-format on
 };
 
@@ -389,25 +184,63 @@ constexpr LoopRule LoopRules[] = {
 
 /// Returns the reason for the first doubtful effect.
 std::string doubtAbout(const View &V) {
-  const Effect &E = *firstEffect(V, Doubt);
-  auto [Before, After] = StringRef(ruleFor(E, V.Without)->Text).split('%');
+  const Effect &E = *find_if(V.F.Effects, isDoubtful);
+  auto [Before, After] = Doubts[E.Leaves].split('%');
   if (After.empty())
     return Before.str();
   std::string Callee = E.Callee.empty() ? "a function" : "'" + E.Callee + "'";
   return Before.str() + Callee + After.str();
 }
 
+/// Returns true if each doubtful effect is a call that is a hint by its name.
+bool doubtsOnlyHints(const View &V) {
+  return all_of(V.F.Effects, [](const Effect &E) {
+    return !isDoubtful(E) ||
+           (E.Leaves == Effect::Unknown && isHint(E.Promised));
+  });
+}
+
+/// Returns the kind that what the loop polls by shows, the most telling first.
+SpinKind kindOf(const View &V) {
+  auto Polls = [&](auto Is) { return any_of(V.F.Polls, Is); };
+  auto PollsBy = [&](PollFact::By How) {
+    return Polls([=](const PollFact &P) { return P.How == How; });
+  };
+  auto Waits = [&](bool Condition::*Is) {
+    return any_of(V.Waiting, [=](const Condition *C) { return C->*Is; });
+  };
+  if (all_of(V.F.Polls, [](const PollFact &P) { return P.Device; }))
+    return SpinKind::Device;
+  if (V.F.OnlyRetries && !V.F.TakesWhatItWaitedFor)
+    return SpinKind::Retry;
+  if (PollsBy(PollFact::Call))
+    return SpinKind::Call;
+  if (PollsBy(PollFact::TryLock))
+    return SpinKind::TryLockCall;
+  if (PollsBy(PollFact::Try))
+    return PollsBy(PollFact::Read) || V.F.PollsInside
+               ? SpinKind::TestAndTestAndSet
+               : SpinKind::TryLock;
+  if (Waits(&Condition::EndsUnchanged))
+    return SpinKind::SeqLock;
+  if (Waits(&Condition::ComparesTicket))
+    return SpinKind::Ticket;
+  if (Polls([](const PollFact &P) { return P.InQueueNode; }))
+    return SpinKind::Queue;
+  return V.F.CountsBefore ? SpinKind::Barrier : SpinKind::Flag;
+}
+
 } // namespace
 
 Verdict judge(const Facts &F, StringRef Without) {
-  View V(F, Without);
+  View V(F);
   Verdict Found;
   Found.Bounded = V.Bounded;
   Found.ByClock = V.Bounded && !V.Counted;
   Found.Gated = V.Gated;
   Found.InTurn = (V.All & InTurn) != 0;
   Found.Bound = V.Bound;
-  for (const LoopRule &R : LoopRules) {
+  for (const Rule &R : Rules) {
     if (R.Needs > F.Known || R.Name == Without || !R.Holds(V))
       continue;
     if (R.Then == Reject) {
@@ -415,7 +248,7 @@ Verdict judge(const Facts &F, StringRef Without) {
       Found.By = R.Name;
       return Found;
     }
-    bool OnlyHints = R.Holds == hasDoubtfulEffect && doubtsOnlyHints(V);
+    bool OnlyHints = R.Holds == leavesDoubt && doubtsOnlyHints(V);
     Found.DoubtsHints = OnlyHints && (Found.Doubt.empty() || Found.DoubtsHints);
     if (Found.Doubt.empty())
       Found.Doubt = R.Text.empty() ? doubtAbout(V) : R.Text.str();
@@ -426,11 +259,7 @@ Verdict judge(const Facts &F, StringRef Without) {
 
 SmallVector<StringRef, 0> ruleNames() {
   SmallVector<StringRef, 0> Names;
-  for (const LoopRule &R : LoopRules)
-    Names.push_back(R.Name);
-  for (const EffectRule &R : EffectRules)
-    Names.push_back(R.Name);
-  for (const KindRule &R : KindRules)
+  for (const Rule &R : Rules)
     Names.push_back(R.Name);
   return Names;
 }

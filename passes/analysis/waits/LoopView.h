@@ -48,6 +48,30 @@ struct LoopView {
 void gatherEffects(LoopView &In, Gathered &G);
 void gatherGuards(LoopView &In, Gathered &G);
 
+// Steps.cpp
+/// How a cell changes in an iteration. Each includes those before it.
+enum class Step {
+  Same,   ///< It keeps its value, or is set to an invariant one.
+  Counts, ///< Adds constants.
+  Scales, ///< Multiplies, divides or limits by constants, too.
+  Sums,   ///< Adds other values, such as the step of a back-off.
+  Works
+};
+struct CellStep {
+  Step By = Step::Same;
+  /// A value to which some iterations set the cell; null if there is none.
+  const llvm::Value *SetTo = nullptr;
+  /// True if they set it to several values.
+  bool SetsSeveral = false;
+};
+/// Returns how a cell, whose old value IsOld recognizes, changes if New is its
+/// new value.
+CellStep stepOf(const llvm::Value &New,
+                llvm::function_ref<bool(const llvm::Value *)> IsOld,
+                const llvm::Loop &L);
+/// Returns how Phi, a phi of L's header, changes.
+CellStep stepOf(const llvm::PHINode &Phi, const llvm::Loop &L);
+
 // Stores.cpp
 /// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, and
 /// no address that L reads depends on the count, or if it records an extreme or

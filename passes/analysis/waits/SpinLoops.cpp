@@ -271,7 +271,7 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     S.Sleeps = G.Of.Sleeps;
     S.AlwaysHints = G.Of.Rhythm == HintRhythm::Pauses && G.Of.HintsItself;
     S.Locks = any_of(G.Of.Effects, [](const Effect &E) {
-      return E.Undone == Effect::Releases;
+      return E.Leaves == Effect::Releases;
     });
     S.Summarized = std::move(G.Summarized);
     Around.Inner.Loops.push_back(std::move(S));

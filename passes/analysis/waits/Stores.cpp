@@ -23,9 +23,6 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// Maximum number of operations that compute a count.
-static constexpr unsigned MaxCountDepth = 4;
-
 /// Returns true if V is a read, perhaps volatile, of what Store overwrites.
 static bool isOldValue(const Value *V, const StoreInst &Store) {
   const DataLayout &DL = Store.getDataLayout();
@@ -35,40 +32,14 @@ static bool isOldValue(const Value *V, const StoreInst &Store) {
              placeOf(Store.getPointerOperand(), DL);
 }
 
-/// Returns true if V is what Store overwrites, counted up or down by constants.
+/// Returns true if Store overwrites what it counts up or down by constants.
 /// Bits that are set, cleared or toggled and a reset are none of these: another
 /// thread may wait for them.
-static bool countsFrom(const Value *V, const StoreInst &Store,
-                       unsigned Depth = 0) {
-  if (Depth == MaxCountDepth)
-    return false;
-  auto Counts = [&](const Value *Of) {
-    return countsFrom(Of, Store, Depth + 1);
-  };
-  if (auto *Load = dyn_cast<LoadInst>(V))
-    return Depth != 0 && isOldValue(Load, Store);
-  if (auto *Cast = dyn_cast<CastInst>(V))
-    return Counts(Cast->getOperand(0));
-  if (auto *Operation = dyn_cast<BinaryOperator>(V))
-    return is_contained({Instruction::Add, Instruction::Sub, Instruction::Mul,
-                         Instruction::Shl, Instruction::UDiv,
-                         Instruction::LShr},
-                        Operation->getOpcode()) &&
-           isa<Constant>(Operation->getOperand(1)) &&
-           Counts(Operation->getOperand(0));
-  if (auto *MinMax = dyn_cast<MinMaxIntrinsic>(V))
-    return isa<Constant>(MinMax->getRHS()) && Counts(MinMax->getLHS());
-  // A cap: n < 64 ? 2 * n : 64
-  auto *Choice = dyn_cast<SelectInst>(V);
-  auto *Limit = Choice ? dyn_cast<ICmpInst>(Choice->getCondition()) : nullptr;
-  if (!Limit || !Limit->isRelational())
-    return false;
-  const Value *Count = Choice->getTrueValue(), *Cap = Choice->getFalseValue();
-  if (isa<Constant>(Count))
-    std::swap(Count, Cap);
-  auto *Number = dyn_cast<ConstantInt>(Cap);
-  return Number && !Number->isZero() && Counts(Limit->getOperand(0)) &&
-         Counts(Count);
+static bool counts(const StoreInst &Store, const Loop &L) {
+  CellStep Is = stepOf(
+      *Store.getValueOperand(),
+      [&](const Value *V) { return isOldValue(V, Store); }, L);
+  return (Is.By == Step::Counts || Is.By == Step::Scales) && !Is.SetTo;
 }
 
 /// Returns true if Store records the largest or smallest number seen, one that
@@ -138,8 +109,7 @@ static bool locatesReads(const StoreInst &Count, const Loop &L) {
 
 bool isStatistics(const StoreInst &Store, const Loop &L) {
   return !Store.isAtomic() && (isRandomStep(Store) || recordsExtreme(Store) ||
-                               (countsFrom(Store.getValueOperand(), Store) &&
-                                !locatesReads(Store, L)));
+                               (counts(Store, L) && !locatesReads(Store, L)));
 }
 
 /// Returns true if Store keeps what the loop polls, for the code after the

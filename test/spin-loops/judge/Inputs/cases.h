@@ -62,9 +62,9 @@ inline Leaf exitBy(CauseSet Causes, uint64_t Bound = 0) {
   return E;
 }
 
-inline Effect effect(Effect::What Kind) {
+inline Effect effect(Effect::Trace Leaves) {
   Effect E;
-  E.Kind = Kind;
+  E.Leaves = Leaves;
   return E;
 }
 
@@ -88,8 +88,7 @@ inline void doubts(StringRef Rule, StringRef Text, Change Do, Change Near) {
   expect(V.Doubt != Text, Rule + ": its twin is doubted too");
 }
 
-inline void isOfKind(SpinKind Kind, StringRef Rule, Change Do) {
-  Seen.insert(Rule);
+inline void isOfKind(SpinKind Kind, Change Do) {
   Verdict V = judge(with(flagWait(), Do));
   expect(V.Waits && V.Kind == Kind, "the kind is " + toString(V.Kind) +
                                         ", not " + toString(Kind) + " " + V.By);

@@ -1,4 +1,5 @@
-//===- verdicts.cpp - Causes, exits and stages -----------------------------===//
+//===- verdicts.cpp - Causes, exits and stages
+//-----------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -79,22 +80,10 @@ void stages() {
   }
   F = with(pausingWait(), [](Facts &F) {
     // Which of the effects are rare or polled by, is found in the third stage.
-    F.Effects.assign(3, effect(Effect::Call));
-    for (Effect &E : F.Effects)
-      E.Polled = true;
-    F.Effects.push_back(effect(Effect::Store));
-    F.Carries.resize(1);
-    F.Carries[0].LivesOn = true;
-    F.ExchangesUnasked = true;
+    F.Effects = {effect(Effect::Calls), effect(Effect::Work)};
   });
   F.Known = Stage::Exits;
   expect(judge(F).Waits && judge(F).Doubt.empty(), "stage 3 in stage 2");
-  F = with(flagWait(), [](Facts &F) {
-    F.ReadsElements = true;
-    F.Exits.push_back(exitBy(Own));
-  });
-  F.Known = Stage::Exits;
-  expect(judge(F).Waits, "elements are not known in the second stage");
   F = with(pausingWait(), [](Facts &F) {
     F.Polls[0].How = PollFact::Call;
     F.Exits.push_back(exitBy(Own));

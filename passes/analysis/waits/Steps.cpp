@@ -1,0 +1,140 @@
+//===- Steps.cpp - How a cell changes in an iteration ---------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cell is a phi of the header, or a place in memory that the loop writes. Its
+// new value is followed back to the old one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/waits/LoopView.h"
+
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+namespace {
+
+class StepFinder {
+public:
+  StepFinder(function_ref<bool(const Value *)> IsOld, const Loop &L)
+      : IsOld(IsOld), L(L) {}
+
+  CellStep find(const Value *V, unsigned Depth = 0);
+  CellStep findAll(ArrayRef<const Value *> Values, unsigned Depth = 0);
+
+private:
+  function_ref<bool(const Value *)> IsOld;
+  const Loop &L;
+  SmallPtrSet<const PHINode *, 4> Open;
+};
+
+CellStep StepFinder::findAll(ArrayRef<const Value *> Values, unsigned Depth) {
+  CellStep All;
+  for (const Value *V : Values) {
+    CellStep Is = find(V, Depth + 1);
+    All.By = std::max(All.By, Is.By);
+    All.SetsSeveral |=
+        Is.SetsSeveral || (All.SetTo && Is.SetTo && All.SetTo != Is.SetTo);
+    All.SetTo = Is.SetTo ? Is.SetTo : All.SetTo;
+  }
+  return All;
+}
+
+/// Returns true if Choice limits a count: n < 64 ? 2 * n : 64
+static bool isLimit(const SelectInst &Choice) {
+  auto *Compare = dyn_cast<ICmpInst>(Choice.getCondition());
+  return Compare && Compare->isRelational() &&
+         isa<ConstantInt>(Choice.getFalseValue()) !=
+             isa<ConstantInt>(Choice.getTrueValue()) &&
+         !match(Choice.getFalseValue(), m_Zero()) &&
+         !match(Choice.getTrueValue(), m_Zero());
+}
+
+CellStep StepFinder::find(const Value *V, unsigned Depth) {
+  // A selected, limited, conditional step has 4 levels; 2 are spare.
+  constexpr unsigned MaxDepth = 6;
+  if (IsOld(V))
+    return {};
+  if (L.isLoopInvariant(V))
+    return {Step::Same, V};
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || Depth > MaxDepth)
+    return {Step::Works};
+  auto From = [&](Step AtLeast) {
+    CellStep Is = find(I->getOperand(0), Depth + 1);
+    Is.By = std::max(Is.By, AtLeast);
+    return Is;
+  };
+  switch (I->getOpcode()) {
+  case Instruction::Add:
+  case Instruction::Sub:
+    // The step may grow, as in a back-off.
+    if (CellStep Is = From(Step::Counts);
+        Is.By != Step::Works && isa<Constant>(I->getOperand(1)))
+      return Is;
+    return {Step::Sums};
+  case Instruction::Shl:
+  case Instruction::LShr:
+  case Instruction::AShr:
+  case Instruction::Mul:
+  case Instruction::UDiv:
+    return From(isa<Constant>(I->getOperand(1)) ? Step::Scales : Step::Sums);
+  case Instruction::Trunc: // A counter narrower than int.
+  case Instruction::SExt:
+  case Instruction::ZExt:
+  case Instruction::Freeze:
+    return From(Step::Same);
+  case Instruction::Select: {
+    auto &Choice = cast<SelectInst>(*I);
+    CellStep Is =
+        findAll({Choice.getTrueValue(), Choice.getFalseValue()}, Depth);
+    if (isLimit(Choice))
+      Is.SetTo = nullptr;
+    return Is;
+  }
+  case Instruction::PHI: {
+    auto *Phi = cast<PHINode>(I);
+    if (!Open.insert(Phi).second)
+      return {};
+    SmallVector<const Value *, 4> Joined(Phi->incoming_values());
+    CellStep Is = findAll(Joined, Depth);
+    Open.erase(Phi);
+    return Is;
+  }
+  default:
+    if (auto *Limit = dyn_cast<MinMaxIntrinsic>(I)) {
+      CellStep Is = findAll({Limit->getLHS(), Limit->getRHS()}, Depth);
+      Is.SetTo = nullptr;
+      return Is;
+    }
+    return {Step::Works};
+  }
+}
+
+} // namespace
+
+CellStep stepOf(const Value &New, function_ref<bool(const Value *)> IsOld,
+                const Loop &L) {
+  return StepFinder(IsOld, L).find(&New);
+}
+
+CellStep stepOf(const PHINode &Phi, const Loop &L) {
+  SmallVector<const Value *, 4> Next;
+  for (unsigned I = 0; I != Phi.getNumIncomingValues(); ++I)
+    if (L.contains(Phi.getIncomingBlock(I)))
+      Next.push_back(Phi.getIncomingValue(I));
+  auto IsOld = [&](const Value *V) { return V == &Phi; };
+  return StepFinder(IsOld, L).findAll(Next);
+}
+
+} // namespace vfriendly
