@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vfriendly.findings import Finding
-from vfriendly.measuring.profile import Place, Profile, Stack, is_system
+from vfriendly.measuring.profile import ON_CPU, Place, Profile, Stack, is_system
 from vfriendly.measuring.symbols import Frame
 from vfriendly.scanning import Result
 
 # What a feature's findings explain. A loop that the check knows as a wait has waited in all its time.
 _EXPLAINS = {
     "spin-loops": ({"spinning", "blocking", "other"}, {"spin", "cpu", "kernel", "block", "wake"}),
-    "heap-churn": ({"data sharing", "page faults"}, {"kernel", "shootdown", "fault"}),
+    "heap-churn": ({"data sharing", "page faults", "allocation"}, {"kernel", "shootdown", "fault", "alloc"}),
     "blocking-sync": ({"blocking", "spinning"}, {"kernel", "block", "wake", "spin"}),
     "numa-placement": ({"page faults"}, {"kernel", "fault"}),
 }
@@ -36,7 +36,7 @@ class Cost:
     counts: dict[str, float] | None = None
 
     def add(self, s: Stack) -> None:
-        if s.what in ("spin", "cpu", "kernel"):
+        if s.what in ON_CPU:
             self.cpu_s += s.seconds
             return
         self.counts = self.counts or {}

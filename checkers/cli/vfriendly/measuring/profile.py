@@ -12,6 +12,7 @@ from typing import Any
 
 from vfriendly import documents, intervals
 from vfriendly.errors import Refused
+from vfriendly.measuring import allocators
 from vfriendly.measuring.proving import Proved
 from vfriendly.measuring.symbols import Frame
 from vfriendly.measuring.threads import Crowd
@@ -25,12 +26,14 @@ _SYSTEM = re.compile(r"(ld-linux.*|ld-musl.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_
                      r"|jemalloc|tcmalloc.*|mimalloc|vf\w+|atomic)[-.].*|\[.*\])$")
 # Of these, what says nothing of a stack without other code: how a thread was begun.
 _LIBC = re.compile(r"(ld-linux.*|ld-musl.*|lib(c|pthread)[-.].*|\[.*\])$")
-CAUSES = ("spinning", "blocking", "data sharing", "page faults", "other")
-ON_CPU = ("spin", "cpu", "kernel")
+CAUSES = ("spinning", "blocking", "data sharing", "page faults", "allocation", "other")
+ON_CPU = ("spin", "cpu", "kernel", "alloc")
+# Of these, what is not the program's work.
+LOST = ("spin", "kernel", "alloc")
 TITLES = {
     "spin": "time on a CPU in loops that wait", "cpu": "time on a CPU", "kernel": "time in the kernel",
     "block": "blocks", "wake": "wake-ups of other threads", "shootdown": "TLB shootdowns", "fault": "page faults",
-    "site": "waits in the runtime",
+    "site": "waits in the runtime", "alloc": "time on a CPU in the allocator",
 }
 
 
@@ -46,7 +49,7 @@ class Stack:
     cause: str  # of CAUSES
     call: str  # the system call, or ""
     count: float
-    seconds: float  # on a CPU for spin, cpu and kernel, blocked for block, either of them for site
+    seconds: float  # on a CPU for ON_CPU, blocked for block, either of them for site
     delay: float  # seconds between wake-up and run
     frames: tuple[Frame, ...]
 
@@ -62,6 +65,8 @@ class Stack:
     @property
     def shown(self) -> Frame | None:
         """Returns the own frame; else, as in threads that a library begins, the first one outside of libc, or the last."""
+        if self.what == "alloc" and (by := allocators.caller([f for f in self.frames if not is_system(f.module)])):
+            return by
         outside = (f for f in self.frames if f.module and not _LIBC.match(os.path.basename(f.module)))
         return self.own or next(outside, None) or (self.frames[-1] if self.frames else None)
 
@@ -75,6 +80,7 @@ class Place:
     spin_s: float = 0
     cpu_s: float = 0
     kernel_s: float = 0
+    alloc_s: float = 0  # in user mode
     blocked_s: float = 0
     waited_s: float = 0  # in the runtime, by its own clock: spun or blocked
     delay_s: float = 0
@@ -84,7 +90,7 @@ class Place:
     @property
     def cost(self) -> float:
         """CPU time that is not the program's work, and time that threads waited for a CPU after a wake-up."""
-        return self.spin_s + self.kernel_s + self.delay_s
+        return self.spin_s + self.kernel_s + self.alloc_s + self.delay_s
 
     @property
     def mostly_through(self) -> str:
@@ -138,12 +144,14 @@ class Profile:
                 place.spin_s += s.seconds
             elif s.what == "kernel":
                 place.kernel_s += s.seconds
+            elif s.what == "alloc":
+                place.alloc_s += s.seconds
             elif s.what == "block":
                 place.blocked_s += s.seconds
                 place.delay_s += s.delay
             elif s.what == "site":
                 place.waited_s += s.seconds
-            if s.what not in ("spin", "kernel"):
+            if s.what not in LOST:
                 place.counts[s.what] = place.counts.get(s.what, 0) + s.count
             inner = s.frames[0]
             name = s.call or (inner.function if inner != frame else "")
@@ -155,7 +163,7 @@ class Profile:
     def seconds_of(self, cause: str) -> dict[str, float]:
         """Returns CPU time, blocked time and delay of a cause."""
         mine = [s for s in self.stacks if s.cause == cause]
-        return {"cpu": sum(s.seconds for s in mine if s.what in ("spin", "kernel")),
+        return {"cpu": sum(s.seconds for s in mine if s.what in LOST),
                 "blocked": sum(s.seconds for s in mine if s.what == "block"),
                 "delay": sum(s.delay for s in mine)}
 
@@ -165,7 +173,7 @@ class Profile:
     def interval_of(self, cause: str) -> tuple[float, float]:
         """Returns the 95 % interval of a cause's share of the CPU time, by the number of samples (Wilson)."""
         counts = [s.count for s in self.stacks if s.what in ON_CPU]
-        mine = sum(s.count for s in self.stacks if s.cause == cause and s.what in ("spin", "kernel"))
+        mine = sum(s.count for s in self.stacks if s.cause == cause and s.what in LOST)
         cpu, seen = self.user_s + self.system_s, sum(s.seconds for s in self.stacks if s.what in ON_CPU)
         if not counts or cpu <= 0:
             return (0.0, 1.0)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vfriendly import programs
+from vfriendly.measuring import allocators
 from vfriendly.measuring import samples as kinds
 from vfriendly.measuring.processes import Mapping, Processes
 from vfriendly.measuring.profile import Stack
@@ -146,5 +147,6 @@ class Resolver:
             if call == "sched_yield":
                 return Stack("spin", "spinning", call, s.weight, seconds, 0, tuple(frames))
             return Stack("kernel", cause, call, s.weight, seconds, 0, tuple(frames))
-        what, cause = ("spin", "spinning") if spins else ("cpu", "other")
+        what, cause = ("spin", "spinning") if spins else \
+            ("alloc", "allocation") if allocators.entry(frames) >= 0 else ("cpu", "other")
         return Stack(what, cause, "", s.weight, seconds, 0, tuple(frames))

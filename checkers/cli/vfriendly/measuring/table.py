@@ -28,6 +28,8 @@ REMEDIES = {
     "blocking": "locks that spin briefly first, fewer hand-overs: vfriendly try --remedies pthread",
     "data sharing": "an allocator that keeps memory: vfriendly try --remedies malloc",
     "page faults": "an allocator that keeps memory: vfriendly try --remedies malloc",
+    "allocation": "reuse the memory of what this allocates again and again; "
+                  "vfriendly scan --profile FILE lists such loops first",
 }
 
 
