@@ -5,37 +5,28 @@
 
 Every block of shell commands runs, in the order of the page, in one shell: those of examples
 and the first of README.md in the project's root, where it sets VF, all others in a folder with
-the files of examples/first. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
-A block on any other page of the project must have that mark.
+the files of examples/first. What is left out says why: test/rigs/docs/blocks.py. A block that fails is named.
+A block on any other page of the project must be left out. Without a PAGE, only the marks of all pages are checked.
 """
 
-import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
 
-BLOCK = re.compile(r"(?m)(?:^<!-- not run: (?P<why>.+) -->\n)?^```(?P<language>\w+)\n(?P<text>(?:.*\n)*?)^```$")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "..", "rigs", "docs"))
+from blocks import Unfounded, blocks, pages
 
 
-def blocks(source, page):
-    """Yields (where, text) of each block of PAGE that is to run."""
-    with open(os.path.join(source, page)) as file:
-        text = file.read()
-    for match in BLOCK.finditer(text):
-        where = f"{page}:{text.count(chr(10), 0, match.start('text')) + 1}"
-        if match["why"]:
-            print(f"{where}: not run: {match['why']}")
-        elif match["language"] == "sh":
-            yield where, match["text"]
-
-
-def unmarked(source, pages):
-    """Returns the place of each block that is neither on one of PAGES nor marked."""
-    found = ["README.md", *glob.glob("guidelines/**/*.md", root_dir=source, recursive=True),
-             *glob.glob("examples/**/README.md", root_dir=source, recursive=True)]
-    return [where for page in sorted(set(found) - set(pages)) for where, _ in blocks(source, page)]
+def to_run(source, page):
+    """Returns the blocks of PAGE that run here."""
+    found = blocks(source, page)
+    for block in found:
+        if why := block.left_out("here"):
+            print(f"{block.where}: not run: {why}")
+    return [block for block in found if not block.left_out("here")]
 
 
 def run(script, source, environment):
@@ -44,18 +35,24 @@ def run(script, source, environment):
 
 
 def main():
-    source, scratch, *pages = sys.argv[1:]
-    if forgotten := unmarked(source, pages):
+    source, scratch, *chosen = sys.argv[1:]
+    try:
+        found = {page: to_run(source, page) for page in sorted({*pages(source), *chosen})}
+    except Unfounded as error:
+        sys.exit(str(error))
+    if not chosen:
+        print(f"{len(found)} pages, {sum(map(len, found.values()))} blocks to run")
+        return
+    if forgotten := [block.where for page in found if page not in chosen for block in found[page]]:
         sys.exit(f"no test runs the commands of {', '.join(forgotten)}: add the page to docs.test or the mark 'not run: REASON'")
     shutil.rmtree(scratch, ignore_errors=True)
-    first = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "first")
-    shutil.copytree(first, scratch, ignore=shutil.ignore_patterns("build", "prog", "locks"))
-    todo = [block for page in pages for block in blocks(source, page)]
+    shutil.copytree(os.path.join(HERE, "..", "..", "..", "examples", "first"), scratch, ignore=shutil.ignore_patterns("build", "prog", "locks"))
+    todo = [block for page in chosen for block in found[page]]
     # Each block says where it is, so that the last line names the one that failed.
     script = ""
-    for number, (where, text) in enumerate(todo):
-        in_root = number == 0 or where.startswith("examples/")
-        script += f"echo 'docs: {where}'\ncd '{source if in_root else scratch}'\n{text}"
+    for number, block in enumerate(todo):
+        in_root = number == 0 or block.page.startswith("examples/")
+        script += f"echo 'docs: {block.where}'\ncd '{source if in_root else scratch}'\n{block.text}"
     # The pages name the tools as a user's shell finds them, with their version.
     result = run(script, source, {**os.environ, "PATH": "/usr/local/bin:/usr/bin:/bin", "CC": "clang-22"})
     print(result.stdout + result.stderr)
