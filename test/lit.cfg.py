@@ -134,6 +134,8 @@ for tool in ("promtool", "systemd-analyze", "gdb"):
         config.available_features.add(tool)
 if shutil.which("dpkg-shlibdeps"):
     config.available_features.add("dpkg-dev")
+if os.path.exists(os.path.join(config.vf_build_dir, "share/man/man1/vfriendly.1")):
+    config.available_features.add("manual")
 config.available_features.add("host-" + target)
 if target == platform.machine():
     # qemu-user has neither MADV_WIPEONFORK, by which the runtime recognizes a fork, nor seccomp
