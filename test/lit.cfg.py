@@ -154,12 +154,16 @@ sys.path.append(rigs)
 from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
-# Of Python's tools, where they are installed: pip install mypy ruff types-PyYAML
-if shutil.which("mypy") and shutil.which("ruff"):
+# Of Python's tools, which ./dev test installs where pip can: test/requirements.txt.
+venv = os.path.join(config.vf_build_dir, "test-venv")
+venv_python = os.path.join(venv, "bin", "python")
+config.environment["PATH"] += os.pathsep + os.path.join(venv, "bin")
+config.substitutions.insert(0, ("%python_with_venv", venv_python if os.path.exists(venv_python) else sys.executable))
+if all(shutil.which(tool, path=config.environment["PATH"]) for tool in ("mypy", "ruff")):
     config.available_features.add("python-linters")
 import importlib.util
 for module in ("pygls", "distributed", "ensurepip", "hypothesis"):
-    if importlib.util.find_spec(module):
+    if importlib.util.find_spec(module) or glob.glob(f"{venv}/lib/python3*/site-packages/{module}/"):
         config.available_features.add("python-" + module)
 # Only `./dev herd7` builds it.
 sys.path.append(os.path.join(config.test_source_root, "weak-memory", "Inputs"))

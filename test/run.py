@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+import skipped as skipped_tests
 import target as other_target
 
 PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
@@ -60,10 +61,8 @@ def prepare_guests(build, tests):
 
 
 def say_skipped(results):
-    for test in results:
-        reason = (test.get("output") or "").strip().splitlines()
-        if test["code"] in SKIPPED and reason:
-            print(f"skipped {test['name']}: {reason[-1]}")
+    for line in skipped_tests.report((test["name"], test.get("output")) for test in results if test["code"] in SKIPPED):
+        print(line)
 
 
 def say_costs(file):

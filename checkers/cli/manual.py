@@ -25,7 +25,8 @@ from vfriendly import cli  # noqa: E402
 
 def date() -> str:
     known = os.environ.get("SOURCE_DATE_EPOCH")
-    commit = subprocess.run(["git", "-C", str(HERE), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
+    commit = subprocess.run(["git", "-C", str(HERE), "log", "-1", "--format=%ct"], capture_output=True, text=True,
+                            check=False)
     return known or commit.stdout.strip() or "0"
 
 
@@ -38,8 +39,9 @@ def page(words: list[str], sentence: str, to: Path) -> None:
         program.write_text(f"#!/bin/sh\n{run} \"$@\" | sed '1s/^usage: /Usage: /'\n")
         program.chmod(0o755)
         subprocess.run(["help2man", "--no-info", f"--version-string={vfriendly.__version__}", f"--name={sentence}",
-                        "--source=vfriendly", "--manual=vfriendly", f"--output={to / name}.1", str(program)], check=True,
-                       env={**os.environ, "COLUMNS": "9999", "SOURCE_DATE_EPOCH": date(), "PYTHONDONTWRITEBYTECODE": "1"})
+                        "--source=vfriendly", "--manual=vfriendly", f"--output={to / name}.1", str(program)],
+                       check=True, env={**os.environ, "COLUMNS": "9999", "SOURCE_DATE_EPOCH": date(),
+                                        "PYTHONDONTWRITEBYTECODE": "1"})
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts the catalogue, the guidelines' pages and the project's addresses into the package; all else is in pyproject.toml."""
+"""Puts the catalogue, the guidelines' pages and the project's addresses into the package; the rest: pyproject.toml."""
 
 import shutil
 from pathlib import Path

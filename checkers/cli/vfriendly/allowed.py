@@ -75,9 +75,9 @@ _PLAIN = re.compile("|".join((
 # What names of options that tune code begin with.
 _TUNING = """
 addrsig align canonical-system-headers crossjumping debug debug-types delete-dead devirtualize dwarf
-eliminate gcse guess ident inline-small ipa ira lifetime merge partial-inlining pch peel prefetch record rename reorder sched schedule show
-split split-dwarf stack-limit stack-usage toplevel-reorder tracer tree unit-at-a-time use-linker-plugin var-tracking
-verbose-asm web""".split()  # noqa: SIM905
+eliminate gcse guess ident inline-small ipa ira lifetime merge partial-inlining pch peel prefetch record rename reorder
+sched schedule show split split-dwarf stack-limit stack-usage toplevel-reorder tracer tree unit-at-a-time
+use-linker-plugin var-tracking verbose-asm web""".split()  # noqa: SIM905
 # Options that name outputs, choose among the compiler's actions, or tune code and messages that nobody
 # reads here; and a precompiled header, of which the text is read in its place.
 _SILENT = re.compile("|".join((

@@ -109,7 +109,7 @@ def rules() -> dict[str, Rule]:
 
 
 def page(rule_: Rule, check: str, whole: bool) -> str:
-    """Returns a rule's page: its first sections, which say what to do and to look for, and those that name the check."""
+    """Returns a rule's page: its first sections, which say what to do and look for, and those that name the check."""
     try:
         text = (_folder() / rule_.guideline).read_text(encoding="utf-8")
     except OSError as error:

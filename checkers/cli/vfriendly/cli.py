@@ -18,8 +18,8 @@ import argparse
 import importlib
 import os
 import pkgutil
-import subprocess
 import signal
+import subprocess
 import sys
 import threading
 import traceback

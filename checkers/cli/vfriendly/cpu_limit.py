@@ -39,17 +39,17 @@ def _folders(membership: Path, mount: Path) -> Iterator[Path]:
     v1: tuple[str, str] | None = None
     v2: str | None = None
     for line in _text(membership).splitlines():
-        _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if "cpu" in controllers.split(","):
             v1 = (controllers, path)
         elif not controllers:
             v2 = path
     roots = [mount / v1[0], mount / "cpu"] if v1 else [mount / "unified", mount]
     root = next((r for r in roots if r.is_dir()), None)
-    path = v1[1] if v1 else v2
-    if root is None or path is None:
+    below = v1[1] if v1 else v2
+    if root is None or below is None:
         return
-    parts = [] if "/.." in path else path.strip("/").split("/")
+    parts = [] if "/.." in below else below.strip("/").split("/")
     while parts and not root.joinpath(*parts).is_dir():
         parts = parts[1:]
     for n in range(len(parts), -1, -1):

@@ -52,7 +52,8 @@ def locate(build: str) -> Path:
     if build == HERE and not (path / NAME).is_file():
         found = [p for name in FOLDERS for p in sorted(path.glob(name)) if (p / NAME).is_file()]
         if len(found) > 1:
-            raise Refused(f"several folders have a {NAME}: {', '.join(map(str, found))}: choose one with -p, or in vfriendly.toml")
+            raise Refused(f"several folders have a {NAME}: {', '.join(map(str, found))}: "
+                          "choose one with -p, or in vfriendly.toml")
         path = found[0] if found else path
     if path.suffix != ".json":
         if not path.is_dir():

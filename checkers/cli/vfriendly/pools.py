@@ -21,14 +21,18 @@ class Option:
     joined: str | None = None  # between name and number in one word; None: they are two words
     first: bool = False
 
+    def _has_number(self, word: str, name: str) -> bool:
+        """Returns True for the option NAME with its number in the same word."""
+        return self.joined is not None and word.startswith(name + self.joined) \
+            and word[len(name + self.joined):].isdigit()
+
     def put(self, words: Sequence[str], n: int) -> list[str]:
         """Returns the words of a command with the option."""
         done, found = [words[0]], False
         rest = list(words[1:])
         while rest:
             word = rest.pop(0)
-            name = next((m for m in self.names if word == m or (self.joined is not None and word.startswith(m + self.joined)
-                                                                and word[len(m + self.joined):].isdigit())), None)
+            name = next((m for m in self.names if word == m or self._has_number(word, m)), None)
             if not name:
                 done.append(word)
                 continue
@@ -85,14 +89,16 @@ POOLS = (
     Pool("Erlang", "+S {n} +sbwt none (erl; or ERL_FLAGS)", r"beam\.smp", threads=r"erts_sched_\d+|\d+_scheduler",
          variables={"ERL_FLAGS": "+S {n} +sbwt none"}),
     Pool("Julia", "JULIA_NUM_THREADS={n}", "julia", libraries=r"libjulia.*", variables={"JULIA_NUM_THREADS": "{n}"}),
-    Pool("Node.js", "UV_THREADPOOL_SIZE={n}", "node(js)?", threads="libuv-worker", variables={"UV_THREADPOOL_SIZE": "{n}"}),
+    Pool("Node.js", "UV_THREADPOOL_SIZE={n}", "node(js)?", threads="libuv-worker",
+         variables={"UV_THREADPOOL_SIZE": "{n}"}),
     # Libraries that compute.
     Pool("OpenMP", "OMP_NUM_THREADS={n}", libraries=r"lib(gomp|omp|iomp5)[-.].*", variables={"OMP_NUM_THREADS": "{n}"},
          interpreted=True),
     Pool("OpenBLAS", "OPENBLAS_NUM_THREADS={n}", libraries=r"lib(scipy_)?openblas.*",
          variables={"OPENBLAS_NUM_THREADS": "{n}"}, asks=True, interpreted=True),
     Pool("MKL", "MKL_NUM_THREADS={n}", libraries=r"libmkl_.*", variables={"MKL_NUM_THREADS": "{n}"}, interpreted=True),
-    Pool("BLIS", "BLIS_NUM_THREADS={n}", libraries=r"libblis.*", variables={"BLIS_NUM_THREADS": "{n}"}, interpreted=True),
+    Pool("BLIS", "BLIS_NUM_THREADS={n}", libraries=r"libblis.*", variables={"BLIS_NUM_THREADS": "{n}"},
+         interpreted=True),
     Pool("NumExpr", "NUMEXPR_NUM_THREADS={n}", libraries=r"numexpr/.*", variables={"NUMEXPR_NUM_THREADS": "{n}"},
          interpreted=True),
     Pool("Numba", "NUMBA_NUM_THREADS={n}", libraries=r"numba/.*", variables={"NUMBA_NUM_THREADS": "{n}"},
@@ -103,7 +109,8 @@ POOLS = (
     Pool("oneTBB", "tbb::global_control, max_allowed_parallelism {n}", libraries=r"libtbb\.so.*", asks=True),
     Pool("ONNX Runtime", "intra_op_num_threads {n} (SessionOptions)", libraries=r"libonnxruntime.*", asks=True),
     Pool("Rayon", "RAYON_NUM_THREADS={n}", functions=r".*\brayon_core::.*", variables={"RAYON_NUM_THREADS": "{n}"}),
-    Pool("Tokio", "TOKIO_WORKER_THREADS={n}", threads="tokio-(runtime-w|rt-worker)", variables={"TOKIO_WORKER_THREADS": "{n}"}),
+    Pool("Tokio", "TOKIO_WORKER_THREADS={n}", threads="tokio-(runtime-w|rt-worker)",
+         variables={"TOKIO_WORKER_THREADS": "{n}"}),
     # Programs that compute.
     Pool("llama.cpp", "-t {n} (llama.cpp)", "llama-.*", libraries=r"libggml.*", option=Option(("-t", "--threads"))),
     Pool("FFmpeg", "-threads {n} (ffmpeg)", "ffmpeg", libraries=r"libavcodec\.so.*", asks=True),

@@ -26,7 +26,6 @@ from vfriendly.scanning import Result
 from vfriendly.sources import Source, Sources, real
 from vfriendly.unit import Examiner, Outcome, read_files
 
-
 # What a message says if the change does not edit the line of the finding.
 UNEDITED = " (the change edits this function, not this line)"
 ELSEWHERE = " (new by an edit elsewhere)"
@@ -122,7 +121,7 @@ def of_change(result: Result, change: Change, units: Sequence[Unit], examiner: E
     """Returns those findings of the result that the change brings."""
     direct = [touches(f, change, result.sources[f.path]) for f in result.findings]
     for f, is_direct in zip(result.findings, direct, strict=True):
-        if not changes.overlaps(change.changed.get(f.path, ()), f.line, f.line):
+        if not changes.overlaps(change.changed.get(f.path, []), f.line, f.line):
             f.messages[-1] += UNEDITED if is_direct else ELSEWHERE
     if all(direct):
         return result.findings

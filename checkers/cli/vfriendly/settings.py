@@ -45,7 +45,8 @@ def _read(path: Path) -> dict[str, Any]:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
             raise Refused(f"{path}: is larger than {_LARGEST >> 10} KiB")
-        return tomllib.loads(text.decode())
+        read: dict[str, Any] = tomllib.loads(text.decode())
+        return read
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -27,7 +27,7 @@ BUILT_FOR = int(os.environ.get("VFRIENDLY_BUILT_FOR", "22"))
 
 @functools.cache
 def llvm() -> int:
-    """Returns the LLVM of VFRIENDLY_LLVM, else the first that has clang-tidy: the build's own, then others with a module."""
+    """Returns the LLVM of VFRIENDLY_LLVM, else the first with clang-tidy: the build's, then others with a module."""
     asked = os.environ.get("VFRIENDLY_LLVM")
     if asked:
         if not re.fullmatch("[0-9]+", asked):
@@ -96,7 +96,8 @@ def library_folder() -> str:
 
 def headers() -> str:
     """Returns the folder that has the runtime's headers: beside its library, or in the sources; "" if there is none."""
-    folders = [Path(library_folder()).resolve().parent / "include", Path(__file__).resolve().parents[3] / "runtime/include"]
+    folders = [Path(library_folder()).resolve().parent / "include",
+               Path(__file__).resolve().parents[3] / "runtime/include"]
     return next((str(f) for f in folders if (f / "vfriendly" / "spin_wait.h").is_file()), "")
 
 

@@ -97,7 +97,8 @@ def _own_globs(named: Any) -> list[str]:
 def checks(file: str, given: str) -> str:
     """Returns the checks of a unit: those given, or what the nearest .clang-tidy says of vfriendly's.
 
-    Only names that begin with vfriendly- count: a file that selects other checks with -* has not asked for none of these.
+    Only names that begin with vfriendly- count: a file that selects other checks with -* has not asked for none of
+    these.
     """
     if given != DEFAULT_CHECKS:
         return given

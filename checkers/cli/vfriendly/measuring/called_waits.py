@@ -114,7 +114,7 @@ class _Loop:
         return not {family(r) for r in REGISTER.findall(operand)} & self._changing
 
     def _read(self, _i: Instruction, part: str) -> bool:
-        """Returns False for what no wait reads: memory at another address each time, and what the last iteration stored."""
+        """Returns False for what no wait reads: memory at another address each time, what the last iteration stored."""
         if _FRAME.fullmatch(part):
             return part not in self._stored or part in self._now
         self.polls |= self._is_fixed(part)
@@ -155,7 +155,7 @@ class _Loop:
 
 
 def only_waits(code: list[Instruction], functions: Function) -> bool:
-    """Returns True for a loop with calls or locals that only waits; `functions` returns the code of one at an address."""
+    """Returns True for a loop with calls or locals that only waits; `functions` returns the code at an address."""
     if not 0 < len(code) <= _MOST:
         return False
     written = {family(r) for i in code for r in REGISTER.findall(i.written) if not MEMORY.search(i.written)}

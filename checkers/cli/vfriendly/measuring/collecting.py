@@ -305,7 +305,8 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
         try:
             tier = _ByEvents(spool, processes, target, family)
         except OSError as error:
-            missing.append(f"time in the kernel, page faults by line: perf_event_open: {hints.of_perf(error.errno or 0)}")
+            missing.append("time in the kernel, page faults by line: perf_event_open: "
+                           f"{hints.of_perf(error.errno or 0)}")
     tier = tier or _ByProc(spool, processes, target)
     tier.missing[:0] = missing
     return tier
@@ -397,7 +398,8 @@ def _run_delay(exact: Mapping[str, Mapping[str, float]], crowd: Crowd | None) ->
     return sum(counted) if counted else crowd.delay_s if crowd else None
 
 
-def _pools(threads: Threads, crowd: Crowd, processes: Processes, resolver: Resolver, stacks: Sequence[Stack]) -> list[str]:
+def _pools(threads: Threads, crowd: Crowd, processes: Processes, resolver: Resolver,
+           stacks: Sequence[Stack]) -> list[str]:
     """Returns the names of the pools whose program, libraries or threads were seen."""
     paths = {m.path for process in threads.processes for image in processes.images.get(process, ())
              for m in image.mappings if m.path.startswith("/")}

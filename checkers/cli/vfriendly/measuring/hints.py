@@ -52,7 +52,8 @@ def state() -> State:
     release = re.match(r"(\d+)\.(\d+)", os.uname().release)
     locked = re.search(r"\[(\w+)\]", _text("/sys/kernel/security/lockdown"))
     paranoid = _text("/proc/sys/kernel/perf_event_paranoid").strip()
-    return State((int(release[1]), int(release[2])) if release else (0, 0), os.geteuid() == 0, int(_field("CapEff"), 16),
+    kernel = (int(release[1]), int(release[2])) if release else (0, 0)
+    return State(kernel, os.geteuid() == 0, int(_field("CapEff"), 16),
                  _text("/proc/self/uid_map").split()[:3] != _ALL_USERS, _field("Seccomp") == "2",
                  locked[1] if locked else "none", int(paranoid) if paranoid.lstrip("-").isdigit() else None,
                  os.access("/proc/sys/kernel/perf_event_paranoid", os.W_OK))
@@ -78,7 +79,8 @@ def of_bpf(code: int, s: State | None = None) -> str:
     if s.lockdown == "confidentiality":
         return "the kernel is locked down (confidentiality), which no privilege lifts"
     if s.filtered:
-        return f"the container's seccomp filter refuses bpf(): {HOST}, or start it with --security-opt seccomp=unconfined"
+        return ("the container's seccomp filter refuses bpf(): "
+                f"{HOST}, or start it with --security-opt seccomp=unconfined")
     return f"the kernel refuses them: {os.strerror(code)}"
 
 
@@ -91,7 +93,8 @@ def of_perf(code: int, s: State | None = None) -> str:
         return os.strerror(code)
     if s.paranoid is not None and s.paranoid > 2 and not s.has(_PERFMON, _SYS_ADMIN):
         words = f"kernel.perf_event_paranoid is {s.paranoid}: sysctl kernel.perf_event_paranoid=2"
-        return f"{words} lets every user measure own programs" + ("" if s.may_set or not s.root else "; set it on the host")
+        where = "" if s.may_set or not s.root else "; set it on the host"
+        return f"{words} lets every user measure own programs{where}"
     if s.filtered:
         return ("the container's seccomp filter refuses perf_event_open(): start it with --cap-add PERFMON, or with "
                 "--security-opt seccomp=unconfined")

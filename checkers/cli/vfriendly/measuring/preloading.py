@@ -102,7 +102,7 @@ class Preloaded:
         at = _HEADER + index * _SIZE
         state, process, thread, each, ns, size, *registers = _SLOT.unpack_from(self._ring, at)
         if state != _READY:
-            return state == _WRITTEN
+            return bool(state == _WRITTEN)
         stack = self._ring[at + _SLOT.size:at + _SLOT.size + min(size, _STACK)]
         self._ring[at:at + 4] = _FREE.to_bytes(4, "little")
         if process not in self._maps:

@@ -64,7 +64,7 @@ class Stack:
 
     @property
     def shown(self) -> Frame | None:
-        """Returns the own frame; else, as in threads that a library begins, the first one outside of libc, or the last."""
+        """Returns the own frame; else, as in threads that a library begins, the first outside of libc, or the last."""
         if self.what == "alloc" and (by := allocators.caller([f for f in self.frames if not is_system(f.module)])):
             return by
         outside = (f for f in self.frames if f.module and not _LIBC.match(os.path.basename(f.module)))

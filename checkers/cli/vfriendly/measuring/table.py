@@ -75,7 +75,8 @@ def _crowd(profile: Profile) -> str:
     share = f"{crowd.active:.0f} threads share {_cpus(crowd.cpus)}"
     if known:
         return f"{share}: set {', '.join(p.text(n) for p in known)}: vfriendly try --remedies threads"
-    return f"{share} and spin: start as many as there are CPUs; vfriendly try --remedies cpus does if they ask for the number of CPUs"
+    return (f"{share} and spin: start as many as there are CPUs; "
+            "vfriendly try --remedies cpus does if they ask for the number of CPUs")
 
 
 def _cpus(cpus: float) -> str:
@@ -89,7 +90,8 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
     places = [p for p in profile.places() if p.cause == worst]
     seen, samples = sum(s.seconds for s in profile.stacks if s.what in ON_CPU), profile.samples_on_cpu
     if seen < cpu / 2:
-        return f"only {seconds(seen)} of {seconds(cpu)} of CPU time were seen, too little to name a cause; the last lines say what is missing"
+        return (f"only {seconds(seen)} of {seconds(cpu)} of CPU time were seen, too little to name a cause; "
+                "the last lines say what is missing")
     if samples < LEAST_SAMPLES:
         return (f"{seconds(cpu)} of CPU time and {samples:.0f} samples of it are too little to name a cause: "
                 "measure for longer, or under more load")
@@ -131,14 +133,12 @@ def _proved(profile: Profile, worst: str) -> str:
 
 
 def lines(profile: Profile, most: int) -> Iterator[str]:
-    cpu = profile.user_s + profile.system_s
     yield verdict(profile)
     yield ""
     yield times(profile)
     yield from _nodes(profile)
     rows = [["cause", "CPU time", "share", "blocked", "delay after wake-up", "counted"]]
     for cause in CAUSES:
-        s = profile.seconds_of(cause)
         rows.append([cause, *cells(profile, cause), _counts(profile, cause)])
     yield from columns(rows, frozenset({0, 5}))
     yield ""
@@ -195,7 +195,8 @@ def _nodes(profile: Profile) -> Iterator[str]:
     line = f"{'; '.join(parts)}: {percent(remote, pages)} of the pages are remote at least"
     hints, local = (profile.totals.get(f"numa hint faults{of}", {"count": 0.0})["count"] for of in ("", " local"))
     if hints:
-        line += f"; of {hints:,.0f} samples of the kernel's balancing {percent(hints - local, hints)} (the whole machine)"
+        line += (f"; of {hints:,.0f} samples of the kernel's balancing {percent(hints - local, hints)} "
+                 "(the whole machine)")
     yield line + (f": {REMOTE}" if remote >= NOTABLE_REMOTE * pages else "")
 
 

@@ -26,7 +26,8 @@ _SECONDS = 20  # maximum time for the code at one address
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)(?:\s+(.*))?$")
 _SYMBOL = re.compile(r"<([^>+]+)>$")
 # Functions that wait by spinning, where a library has names.
-_FUNCTIONS = re.compile(r"pthread_spin_lock|(__)?sched_yield|vf_spin_\w+|.*__kmp\w*(wait|barrier_template|hyper_barrier)\w*"
+_FUNCTIONS = re.compile(r"pthread_spin_lock|(__)?sched_yield|vf_spin_\w+"
+                        r"|.*__kmp\w*(wait|barrier_template|hyper_barrier)\w*"
                         r"|(gomp_)?do_(spin|wait)|gomp_(team_)?barrier_wait_end|s_lock|perform_spin_delay")
 
 
@@ -42,7 +43,8 @@ class Waits:
 
     @property
     def missing(self) -> str:
-        return "" if self._tool else "time in loops that wait, but in functions of known names: apt-get install binutils"
+        missing = "time in loops that wait, but in functions of known names: apt-get install binutils"
+        return "" if self._tool else missing
 
     def is_wait(self, module: str, offset: int) -> bool:
         """Returns True if the instruction at the address is part of a loop that waits."""

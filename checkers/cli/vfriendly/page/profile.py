@@ -10,7 +10,17 @@ from vfriendly.escaping import html_text as escape
 from vfriendly.measuring.joining import Joined
 from vfriendly.measuring.profile import CAUSES, ON_CPU, Place, Profile, Stack, share
 from vfriendly.measuring.symbols import Frame
-from vfriendly.measuring.table import cells, events, notable_places, overhead, percent, place_name, seconds, times, verdict
+from vfriendly.measuring.table import (
+    cells,
+    events,
+    notable_places,
+    overhead,
+    percent,
+    place_name,
+    seconds,
+    times,
+    verdict,
+)
 
 _ROW, _WIDTH = 18, 1000
 # Boxes narrower than this, in per cent of the width, cannot be seen.
@@ -29,7 +39,8 @@ def section(joined: Joined) -> str:
         for cause in CAUSES)
     parts = [
         "<h2>Measured</h2>", *(f"<p>{escape(line)}</p>" for line in verdict(profile).splitlines()),
-        f'<p class="quiet">{escape(" ".join(profile.command))}: {escape(times(profile))}; {escape(overhead(profile))}</p>',
+        f'<p class="quiet">{escape(" ".join(profile.command))}: {escape(times(profile))}; ',
+        f"{escape(overhead(profile))}</p>",
         '<div class="wide"><table><tr><th>cause</th><th>CPU time</th><th>share</th><th>blocked</th>'
         f"<th>delay after wake-up</th></tr>{rows}</table></div>",
         time_line(profile), flame_graph(profile.stacks), _places(notable_places(profile), cpu), _hot(joined.hot, cpu),
@@ -43,7 +54,8 @@ def _places(places: Sequence[Place], cpu: float) -> str:
     rows = []
     for p in places[:_PLACES]:
         counts = events(p)
-        words = [p.cause if p.cause not in counts else "", f"blocked for {seconds(p.blocked_s)}" if seconds(p.blocked_s) != "0" else "", counts,
+        blocked = f"blocked for {seconds(p.blocked_s)}" if seconds(p.blocked_s) != "0" else ""
+        words = [p.cause if p.cause not in counts else "", blocked, counts,
                  f"through {p.mostly_through}" if p.mostly_through else ""]
         rows.append(f'<li><b>{seconds(p.cost)}</b> ({percent(p.cost, cpu)}) <span class="place">{escape(place_name(p))}'
                     f"</span>: {escape('; '.join(filter(None, words)))}</li>")
