@@ -60,7 +60,8 @@ def check_links(project):
         project.run("scan", "--format", "sarif", "-o", "out.sarif", "--fail-on", "never", status=0, tool=str(copy / "bin/vfriendly"))
         driver = json.loads((project.root / "out.sarif").read_text())["runs"][0]["tool"]["driver"]
         assert driver["informationUri"] == address.rstrip("/") and driver["rules"][0]["helpUri"] == address.rstrip("/") + page, driver
-        said = project.run("explain", "vfriendly-spin-loops", status=0, tool=str(copy / "bin/vfriendly"))
+        said = subprocess.run([copy / "bin/vfriendly", "explain", "vfriendly-spin-loops"], check=True, capture_output=True, text=True,
+                              env=project.environment).stdout
         assert said.endswith(f"\n{address.rstrip('/')}{page}\n"), said
     project.environment["VFRIENDLY_GUIDELINES"] = "https://example.org/at/"
     assert project.sarif(status=1)["tool"]["driver"]["rules"][0]["helpUri"] == "https://example.org/at/guidelines/spin-loops.md"
