@@ -13,8 +13,6 @@ from vfriendly.measuring.profile import CAUSES, ON_CPU, TITLES, Place, Profile
 NOTABLE = 0.05
 # Samples on CPUs below which no cause is named: of 30, a share of 20 % may be 10 or 37 %.
 LEAST_SAMPLES = 30
-# Part of the time in which threads shared CPUs from which the number of threads is worth a change.
-NOTABLE_CROWD = 0.1
 # Share of the events of their kind below which events without a cost are not listed.
 LEAST_SHARE = 0.01
 # Share of the pages that lie on another node from which placement is a remedy: an access to them takes 1.5 to 2 times
@@ -65,7 +63,7 @@ def verdict(profile: Profile) -> str:
 def _crowd(profile: Profile) -> str:
     """Returns what sets the number of threads, or "" unless more threads could run than there are CPUs."""
     crowd = profile.crowd
-    if not crowd or not crowd.is_crowded or crowd.crowded_s < NOTABLE_CROWD * crowd.seen_s:
+    if not crowd or not crowd.is_crowded:
         return ""
     n = cpu_limit.threads_for(crowd.cpus)
     known = pools.named(crowd.pools)

@@ -23,6 +23,9 @@ ACTIVE = 0.1
 # Threads that could run, by CPUs, from which the threads of an interval share CPUs: the kernel counts a thread that
 # waits only when it has got its CPU, so intervals differ.
 CROWDED = 1.25
+# Part of the time in which threads shared CPUs from which their number is worth a change. Beside other programs a
+# single interval may have a second thread that waits to begin.
+NOTABLE = 0.1
 
 
 @dataclass
@@ -40,7 +43,7 @@ class Crowd:
 
     @property
     def is_crowded(self) -> bool:
-        return self.crowded_s > 0 and self.active >= 2
+        return self.active >= 2 and self.crowded_s > NOTABLE * self.seen_s
 
     @staticmethod
     def of(data: Mapping[str, Any] | None) -> "Crowd | None":
