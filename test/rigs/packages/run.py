@@ -24,11 +24,10 @@ import time
 
 import action
 import wheel
+from roots import CERTIFICATES, DISTRIBUTIONS, bootstrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..", "..")
-# Whom this machine trusts: its way to pip's index may have a certificate of its own.
-CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # A mount namespace of its own, so that /proc is gone with the step.
 ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -euc "$1"'
 
@@ -85,51 +84,6 @@ class Root:
         before, self.size = self.size, size_of(self.folder)
         print(f"{seconds:6.1f} s  {self.size - before:+5d} MB  {what}", flush=True)
         return done.stdout + done.stderr
-
-
-# Name: suite, the newest LLVM of its archive that vfriendly supports.
-DISTRIBUTIONS = {"debian-12": ("bookworm", 22), "debian-13": ("trixie", 22), "ubuntu-24.04": ("noble", 19), "ubuntu-22.04": ("jammy", None)}
-
-
-def debootstrap(suite, folder):
-    """Makes a bare root. Debian has no key of Ubuntu's archive, and Debian 12 does not know all suites of it."""
-    scripts = os.path.join(folder, "scripts")
-    shutil.copytree("/usr/share/debootstrap", scripts, symlinks=True)
-    options = []
-    if suite in ("noble", "jammy"):
-        options = ["--no-check-gpg", "--components=main,universe"]
-        if not os.path.lexists(f"{scripts}/scripts/{suite}"):
-            os.symlink("gutsy", f"{scripts}/scripts/{suite}")
-    root = os.path.join(folder, "root")
-    done = subprocess.run(["debootstrap", "--variant=minbase", *options, suite, root],
-                          capture_output=True, text=True, env={**os.environ, "DEBOOTSTRAP_DIR": scripts})
-    if done.returncode:
-        sys.exit(f"dev package: debootstrap failed:\n{done.stdout[-2000:]}{done.stderr}")
-    return root
-
-
-def bootstrap(folder, cache, suite):
-    """A bare root, from an archive of one that was made before if there is one."""
-    if os.path.exists(cache):
-        subprocess.run(["tar", "-xf", cache, "-C", folder], check=True)
-        return
-    with tempfile.TemporaryDirectory(prefix="vf-bare-") as bare:
-        root = debootstrap(suite, bare)
-        shutil.copy("/etc/resolv.conf", os.path.join(root, "etc"))
-        # Sizes are those of what is installed, as in a container's image.
-        shutil.rmtree(os.path.join(root, "var/cache/apt/archives"))
-        os.makedirs(os.path.join(root, "var/cache/apt/archives/partial"))
-        with open(os.path.join(root, "etc/apt/apt.conf.d/keep-no-packages"), "w") as file:
-            file.write('APT::Keep-Downloaded-Packages "false";\n')
-        # LLVM 22 is in Debian's archive of security updates.
-        with open(os.path.join(root, "etc/apt/sources.list"), "r+") as file:
-            [line] = file.read().splitlines()
-            _, archive, _, components = line.split(" ", 3)
-            file.write(f"deb {archive} {suite}-updates {components}\n")
-            file.write(f"deb {archive} {suite}-security {components}\n" if "ubuntu" in archive else
-                       f"deb {archive}-security {suite}-security {components}\n")
-        subprocess.run(["tar", "-cf", cache, "-C", root, "."], check=True)
-    subprocess.run(["tar", "-xf", cache, "-C", folder], check=True)
 
 
 def try_steps(name, build, inputs, distribution="debian-12"):
