@@ -1,11 +1,13 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py VERSION PACKAGES OUT [--sign PROGRAM] [--source DIR]: makes a page of downloads of what ./dev package has made.
+"""run.py VERSION PACKAGES OUT [--key KEY] [--sign PROGRAM] [--try [DISTRIBUTION]] [--push]: makes a page of downloads.
 
-OUT has an apt repository with the one file that a user copies, the wheel, the archive, checksums, the list of contents
-(SPDX 2.3) and the Action with its version filled in. project.json says where it will be: "downloads". PROGRAM is called
-with each file to sign, and writes its signature beside it.
+Of what ./dev package has made, OUT has an apt repository with the one file that a user copies, the wheel, the archive,
+checksums, the list of contents (SPDX 2.3) and the Action with its address filled in. project.json says where all that
+will be, "downloads", and where --push copies it to by rsync, "push". gpg signs the repository with KEY, whose public
+part is in the file that users copy. PROGRAM is called with SHA256SUMS, and writes a signature of it beside it. --try
+lets apt verify the repository and install from it in a bare root, and refuse it after each of two changes.
 """
 
 import argparse
@@ -18,7 +20,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "packages"))
+import roots
 
 
 def fail(text):
@@ -39,8 +46,30 @@ def check(version, source):
             fail(f"guidelines/guides/changelog.md has no entry '## {version}'")
 
 
-def repository(packages, out, url, signed):
-    """An apt repository without distributions: one folder. Returns what is to be signed."""
+def gpg(key, *words):
+    """Returns what gpg writes, with the secret part of KEY."""
+    done = subprocess.run(["gpg", "--batch", "--yes", "--local-user", key, *words], capture_output=True, check=False)
+    if done.returncode:
+        fail(f"gpg: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout.decode()
+
+
+def trust(out, key):
+    """Signs the repository; returns the field of the sources file that says which key apt is to accept."""
+    if not key:
+        return "Trusted: yes"
+    gpg(key, "--clearsign", "--output", f"{out}/apt/InRelease", f"{out}/apt/Release")
+    public = gpg(key, "--armor", "--export", key)
+    if not public:
+        fail(f"gpg has no key {key}")
+    with open(f"{out}/vfriendly.asc", "w", encoding="ascii") as file:
+        file.write(public)
+    # In the file itself, so that it is the only one to copy; an empty line is a full stop there.
+    return "Signed-By:\n" + "".join(f" {line or '.'}\n" for line in public.splitlines()).rstrip("\n")
+
+
+def repository(packages, out, url, key):
+    """An apt repository without distributions: one folder."""
     os.makedirs(f"{out}/apt/pool")
     for deb in sorted(glob.glob(f"{packages}/*.deb")):
         shutil.copy(deb, f"{out}/apt/pool")
@@ -58,9 +87,7 @@ def repository(packages, out, url, signed):
             path = f"{out}/apt/{name}"
             file.write(f" {digest(path)} {os.path.getsize(path)} {name}\n")
     with open(f"{out}/vfriendly.sources", "w", encoding="ascii") as file:
-        trust = "Signed-By: /etc/apt/keyrings/vfriendly.asc" if signed else "Trusted: yes"
-        file.write(f"Types: deb\nURIs: {url}/apt\nSuites: ./\n{trust}\n")
-    return f"{out}/apt/Release"
+        file.write(f"Types: deb\nURIs: {url}/apt\nSuites: ./\n{trust(out, key)}\n")
 
 
 def contents(version, out):
@@ -77,12 +104,52 @@ def contents(version, out):
                    "dataLicense": "CC0-1.0", "packages": [own, built_in], "files": rows}, file, indent=1)
 
 
+# In a root, with the release in /srv/release: apt takes it, then neither a changed list nor one that is not signed.
+TRY = """
+sed 's,^URIs: .*,URIs: file:/srv/release/apt,' /srv/release/vfriendly.sources > /etc/apt/sources.list.d/vfriendly.sources
+only="-o Dir::Etc::sourcelist=/etc/apt/sources.list.d/vfriendly.sources -o Dir::Etc::sourceparts=/dev/null -o APT::Get::List-Cleanup=0"
+apt-get update -qq
+apt-cache policy PACKAGE | grep file:/srv/release/apt
+apt-get install -y -qq --no-install-recommends PACKAGE >/dev/null
+dpkg-query -W PACKAGE
+cp -r /srv/release/apt /srv/apt
+printf '\\n' >> /srv/release/apt/Packages
+rm /srv/release/apt/Packages.gz
+if apt-get update $only >/tmp/changed 2>&1; then cat /tmp/changed; exit 1; fi
+grep -m 1 -i 'hash sum mismatch\\|unexpected size' /tmp/changed
+cp /srv/apt/* /srv/release/apt/ 2>/dev/null || true
+rm /srv/release/apt/InRelease
+if apt-get update $only >/tmp/unsigned 2>&1; then cat /tmp/unsigned; exit 1; fi
+grep -m 1 'is not signed' /tmp/unsigned
+"""
+
+
+def try_it(out, distribution, cache):
+    """Installs a package of the release in a bare root."""
+    suite, _ = roots.DISTRIBUTIONS[distribution]
+    deb = sorted(glob.glob(f"{out}/apt/pool/*.deb"), key=lambda path: "libvfpreload" not in path)[0]
+    package = os.path.basename(deb).split("_")[0]
+    with tempfile.TemporaryDirectory(prefix="vf-root-") as root:
+        roots.bootstrap(root, os.path.join(cache, f"{suite}-bare.tar"), suite, security=False)
+        shutil.copytree(out, f"{root}/srv/release")
+        done = subprocess.run(["chroot", root, "/bin/sh", "-euc", TRY.replace("PACKAGE", package)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+    print(done.stdout, end="")
+    if done.returncode:
+        fail(f"{distribution}: apt does not take the repository as it should:\n{done.stderr}")
+    print(f"{distribution}: apt has verified the repository, installed {package} from it, and refused it changed and unsigned")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="dev release")
     parser.add_argument("version")
     parser.add_argument("packages")
     parser.add_argument("out")
-    parser.add_argument("--sign", metavar="PROGRAM")
+    parser.add_argument("--key", help="key of gpg's for the apt repository")
+    parser.add_argument("--sign", metavar="PROGRAM", help="signs SHA256SUMS, its argument")
+    parser.add_argument("--try", dest="tried", nargs="?", const="debian-12", choices=roots.DISTRIBUTIONS, metavar="DISTRIBUTION")
+    parser.add_argument("--push", action="store_true", help='copies all to the "push" of project.json')
     parser.add_argument("--source", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
     args = parser.parse_args()
     check(args.version, args.source)
@@ -91,29 +158,41 @@ def main():
     if not glob.glob(f"{args.packages}/*.deb"):
         fail(f"{args.packages} has no packages: run ./dev package")
     with open(os.path.join(args.source, "project.json"), encoding="utf-8") as file:
-        url = json.load(file)["downloads"].rstrip("/") or f"file:{os.path.abspath(args.out)}"
-    if not url.startswith("file:") and not args.sign:
-        fail("project.json names a place for downloads: a repository that others take from is signed, by --sign PROGRAM")
+        project = json.load(file)
+    url = project["downloads"].rstrip("/") or f"file:{os.path.abspath(args.out)}"
+    if not url.startswith("file:") and not args.key:
+        fail("project.json names a place for downloads: a repository that others take from is signed, by --key KEY")
+    if args.push and not project.get("push"):
+        fail('project.json does not say where to push to: "push"')
+    if args.tried and not args.key:
+        fail("--try needs --key: apt verifies nothing of a repository that nobody signed")
+    if args.tried and os.geteuid():
+        fail("--try makes a root to change into: run it as root")
     shutil.rmtree(args.out, ignore_errors=True)
     os.makedirs(args.out)
-    to_sign = [repository(args.packages, args.out, url, bool(args.sign))]
+    repository(args.packages, args.out, url, args.key)
     for name in glob.glob(f"{args.packages}/*.whl") + glob.glob(f"{args.packages}/*.tar.gz"):
         shutil.copy(name, args.out)
     with open(os.path.join(args.source, "checkers/cli/integrations/github/action.yml"), encoding="utf-8") as file:
         action = file.read()
+    if not url.startswith("file:"):
+        action = re.sub(r"(?m)(^  release:\n    description: .*\n    default: )''$", rf"\g<1>'{url}'", action)
     with open(f"{args.out}/action.yml", "w", encoding="utf-8") as file:
         file.write(f"# vfriendly {args.version}\n{action}")
     contents(args.version, args.out)
     sums = sorted(os.path.relpath(p, args.out) for p in glob.glob(f"{args.out}/**", recursive=True) if os.path.isfile(p))
     with open(f"{args.out}/SHA256SUMS", "w", encoding="ascii") as file:
         file.writelines(f"{digest(f'{args.out}/{name}')}  {name}\n" for name in sums)
-    for path in [*to_sign, f"{args.out}/SHA256SUMS"] if args.sign else []:
-        if subprocess.run([args.sign, path]).returncode:
-            fail(f"{args.sign} {path} failed")
+    if args.sign and subprocess.run([args.sign, f"{args.out}/SHA256SUMS"]).returncode:
+        fail(f"{args.sign} {args.out}/SHA256SUMS failed")
     if url.startswith("file:"):
         print('project.json has no "downloads": the repository is for this machine only', file=sys.stderr)
     for name in [*sums, "SHA256SUMS"]:
         print(f"{os.path.getsize(f'{args.out}/{name}') / 1024:7.0f} KiB  {name}")
+    if args.tried:
+        try_it(args.out, args.tried, os.path.dirname(os.path.abspath(args.out)))
+    if args.push and subprocess.run(["rsync", "--archive", "--delete-after", f"{args.out}/", project["push"]]).returncode:
+        fail(f"rsync to {project['push']} failed")
 
 
 if __name__ == "__main__":
