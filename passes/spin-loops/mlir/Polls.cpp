@@ -143,12 +143,12 @@ void LoopFacts::addCarried(BlockArgument Argument, Value Next) {
       (Next && !reaches(Next, [](Value V) { return isa<BlockArgument>(V); })))
     return;
   // It may count, and a wait would delay the end of the count.
-  Of.Carries.emplace_back().Decides = true;
+  Carries = true;
 }
 
 /// Returns the reason why a verdict forbids the rewrite; empty if it does not.
-static StringRef reasonFor(const Verdict &V, const Facts &F) {
-  if (!F.Carries.empty())
+static StringRef reasonFor(const Verdict &V, bool Carries) {
+  if (Carries)
     return "it counts, or carries a value from one iteration to the next";
   // Such a loop ends when two polls agree, which a wait for a change delays.
   if (V.Bounded)
@@ -164,7 +164,7 @@ StringRef LoopFacts::judge(Poll &Found) const {
   if (Polls.empty())
     return "it polls nothing";
   Verdict V = vfriendly::judge(Of);
-  if (V.By == "leavesTracesUnhinted" || V.By == "hasManyEffects")
+  if (V.By == "leavesTraces")
     return "an iteration does more than poll";
   if (llvm::any_of(Of.Exits,
                    [](const Leaf &E) { return E.Whole.Causes & Walks; }))
@@ -180,7 +180,7 @@ StringRef LoopFacts::judge(Poll &Found) const {
     return "it polls several places";
   if (!isPlainAddress(Found.Address.getType()))
     return "the polled memory's layout or memory space is not supported";
-  return isAligned(Found) ? reasonFor(V, Of)
+  return isAligned(Found) ? reasonFor(V, Carries)
                           : "the polled value may not be aligned";
 }
 

@@ -62,6 +62,8 @@ private:
   llvm::SmallVector<Poll, 1> Polls;
   Facts Of;
   bool HasWait = false;
+  /// True if an iteration computes a value from that of the one before it.
+  bool Carries = false;
 };
 
 /// The stores to global symbols of a module. They end the waits that poll these
