@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +57,21 @@ static double number(const char *text) {
   return end != text && value >= 0 ? value : -1;
 }
 
+/* Returns the status of the child, or -1. One that has closed its output, and
+ * goes on, is killed after the timeout. */
+static int status_of(pid_t child) {
+  uint64_t end = vf_now_ns() + TIMEOUT_NS;
+  int status;
+  pid_t ended;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 ||
+         (ended < 0 && errno == EINTR)) {
+    if (vf_now_ns() >= end)
+      kill(-child, SIGKILL);
+    usleep(1000);
+  }
+  return ended == child ? status : -1;
+}
+
 static double of_command(const char *command) {
   int output[2];
   if (pipe2(output, O_CLOEXEC) != 0)
@@ -77,9 +93,7 @@ static double of_command(const char *command) {
     return -1;
   if (!read)
     kill(-child, SIGKILL);
-  int status;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+  int status = status_of(child);
   return read && status == 0 ? number(text) : -1;
 }
 
@@ -131,6 +145,11 @@ static double of_url(const char *url) {
   to.sin_port = htons(port);
   int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   double value = -1;
+  /* connect waits no longer either: where nobody takes connections, it would
+   * for two minutes. */
+  struct timeval most = {.tv_sec = TIMEOUT_NS / 1000000000};
+  if (file >= 0)
+    setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   gl_print(request, sizeof request,
            "GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", path);
   if (file >= 0 && connect(file, (struct sockaddr *)&to, sizeof to) == 0 &&

@@ -328,10 +328,13 @@ static int unused_signal(void) {
 __attribute__((constructor)) static void start(void) {
   int saved = errno;
   look_up();
-  const char *name = getenv("VF_SAMPLE");
-  int file = name ? open(name, O_RDWR | O_CLOEXEC) : -1;
+  // Not in a program that gives its user more rights: the user would choose a
+  // file for it to write.
+  const char *name = secure_getenv("VF_SAMPLE");
+  int file =
+      name ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
   struct stat status;
-  if (file >= 0 && fstat(file, &status) == 0 &&
+  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
       status.st_size >= (off_t)(HEADER + sizeof(struct slot))) {
     char *mapped =
         mmap(NULL, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

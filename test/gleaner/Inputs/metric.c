@@ -2,13 +2,15 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * metric PORT: reads metrics of a server on PORT, of commands and of calls. */
+ * metric PORT DEAF: reads metrics of a server on PORT, of one on DEAF that
+ * accepts nothing, of commands and of calls. */
 
 #include "check.h"
 #include "gleaner/function_offset.h"
 #include "gleaner/progress.h"
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 __attribute__((noinline)) void counted(void) { __asm__ volatile(""); }
 
@@ -58,7 +60,7 @@ static void calls(const char *self) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2)
+  if (argc != 3)
     return 2;
   port = argv[1];
   CHECK(read_url("/metrics#requests_total") == 12.5); /* of two lines */
@@ -66,12 +68,16 @@ int main(int argc, char **argv) {
   CHECK(read_url("/metrics#plain") == 7);
   CHECK(read_url("/slow#plain") == -1); /* no answer in a second */
   CHECK(read_url("/none#plain") == -1);
+  alarm(60); /* instead of minutes */
+  port = argv[2]; /* where nobody takes connections, and no more fit */
+  CHECK(read_url("/metrics#plain") == -1);
   port = "1";
   CHECK(read_url("/metrics#plain") == -1);
   CHECK(read_command("echo 42.5") == 42.5);
   CHECK(read_command("echo 42; exit 3") == -1);
   CHECK(read_command("echo words") == -1);
   CHECK(read_command("sleep 5; echo 1") == -1);
+  CHECK(read_command("echo 1; exec >&-; exec sleep 1000") == -1);
   CHECK(read_command("head -c 100000 /dev/zero | tr '\\0' 1 | head -c 3; head -c "
                      "100000 /dev/zero | tr '\\0' ' '") == 111);
   struct gl_progress progress;

@@ -1,9 +1,10 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Serves metrics, and runs PROGRAM PORT."""
+"""Serves metrics, and runs PROGRAM PORT DEAF: at DEAF nobody takes connections, and no more fit."""
 
 import http.server
+import socket
 import subprocess
 import sys
 import threading
@@ -27,4 +28,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-sys.exit(subprocess.run([sys.argv[1], str(server.server_port)]).returncode)
+deaf = socket.socket()
+deaf.bind(("127.0.0.1", 0))
+deaf.listen(0)
+waiting = [socket.socket() for _ in range(4)]
+for each in waiting:
+    each.setblocking(False)
+    each.connect_ex(deaf.getsockname())
+sys.exit(subprocess.run([sys.argv[1], str(server.server_port), str(deaf.getsockname()[1])]).returncode)
