@@ -45,12 +45,20 @@ VF_PROCESS_WIDE_AT(vf_parking_2, VF_PARKING_SIZE, VF_PARKING_PAGE);
 _Static_assert(sizeof(struct vf_parking) == VF_PARKING_SIZE,
                "VF_PARKING_SIZE is what the assembler reserves");
 extern VF_API struct vf_parking vf_parking_2;
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_parking_2);
+#define vf_parking_2 (*(struct vf_parking *)vf_parking_2_found.at)
+#endif
 
 /* Number of generations (vf_generation) that this process and the processes
  * from which it was forked have used. The counter is not wiped in forked
  * children. */
 VF_PROCESS_WIDE(vf_generations_1, 4);
 extern VF_API uint32_t vf_generations_1;
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_generations_1);
+#define vf_generations_1 (*(uint32_t *)vf_generations_1_found.at)
+#endif
 
 uint32_t vf_generation(void) {
   uint32_t now = __atomic_load_n(&vf_parking_2.generation, __ATOMIC_RELAXED);

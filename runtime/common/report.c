@@ -55,6 +55,9 @@ VF_PROCESS_WIDE(vf_reports_1, VF_REPORTS_SIZE);
 _Static_assert(sizeof(struct vf_reports) == VF_REPORTS_SIZE,
                "VF_REPORTS_SIZE is what the assembler reserves");
 extern VF_API struct vf_reports vf_reports_1;
+#ifdef VF_FINDS_OTHERS
+#define vf_reports_1 (*(struct vf_reports *)vf_reports_1_found.at)
+#endif
 
 static char path[512]; /* from VF_STATS; empty: stderr */
 
@@ -76,7 +79,7 @@ static int first_stderr(void) {
 /* Closes the duplicate of stderr in a forked child. If stderr is a pipe, a
  * daemon closes stderr so that the reader of the pipe sees its end; the
  * duplicate would keep the pipe open. */
-static void drop_copy(void) {
+void vf_report_drop_copy(void) {
   int copy = vf_reports_1.copy;
   vf_reports_1.copy = 0;
   if (copy != 0 && is_stderr(copy))
@@ -95,7 +98,7 @@ static void keep_stderr(void) {
   if (copy < 0)
     return;
   vf_reports_1.copy = copy;
-  pthread_atfork(NULL, NULL, drop_copy);
+  pthread_atfork(NULL, NULL, vf_report_drop_copy);
 }
 
 static void terminate(int number);
@@ -113,8 +116,9 @@ static void terminate(int number) {
   int self = (int)getpid();
   if (__atomic_exchange_n(&vf_reports_1.terminating, self, __ATOMIC_RELAXED) !=
       self)
-    for (int i = 0; i < VF_REPORTS && vf_reports_1.list[i].print; ++i)
-      vf_reports_1.list[i].print();
+    for (int i = 0; i < VF_REPORTS; ++i)
+      if (vf_reports_1.list[i].print)
+        vf_reports_1.list[i].print();
   signal(number, SIG_DFL);
   sigset_t this_one;
   sigemptyset(&this_one);
@@ -157,16 +161,17 @@ bool vf_report_is_wanted(void) {
 }
 
 void vf_report_register(const char *library, void (*print)(void)) {
-  for (int i = 0; i < VF_REPORTS; ++i) {
+  int free = VF_REPORTS;
+  for (int i = VF_REPORTS - 1; i >= 0; --i) {
     const char *other = vf_reports_1.list[i].library;
     if (other && strcmp(other, library) == 0)
       return;
-    if (!other) {
-      vf_reports_1.list[i].print = print;
-      vf_reports_1.list[i].library = library;
-      return;
-    }
+    free = other ? free : i;
   }
+  if (free == VF_REPORTS)
+    return;
+  vf_reports_1.list[free].print = print;
+  vf_reports_1.list[free].library = library;
 }
 
 void vf_report_at_exit(void (*print)(void)) {
@@ -177,6 +182,8 @@ void vf_report_at_exit(void (*print)(void)) {
       if (terminates_by_us())
         signal(SIGTERM, SIG_DFL);
       print();
+      vf_reports_1.list[i].print = NULL;
+      vf_reports_1.list[i].library = NULL;
     }
 }
 

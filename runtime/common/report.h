@@ -35,6 +35,7 @@
 #ifndef VFRIENDLY_COMMON_REPORT_H
 #define VFRIENDLY_COMMON_REPORT_H
 
+#include "common/process_wide.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,13 @@ void vf_report_register(const char *library, void (*print)(void));
 
 /* Calls print if vf_report_register has registered it for a library. */
 void vf_report_at_exit(void (*print)(void));
+
+/* Closes the duplicate of stderr. Called before the list of libraries vanishes.
+ */
+void vf_report_drop_copy(void);
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_reports_1);
+#endif
 
 /* Says in one sentence what the counters mean, before vf_report_counters. The
  * text must need no escapes in JSON; a long one is cut. */

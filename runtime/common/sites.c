@@ -61,6 +61,10 @@ VF_PROCESS_WIDE(vf_sites_1, VF_SITES_SIZE);
 _Static_assert(sizeof(struct vf_sites) == VF_SITES_SIZE,
                "VF_SITES_SIZE is what the assembler reserves");
 extern VF_API struct vf_sites vf_sites_1;
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_sites_1);
+#define vf_sites_1 (*(struct vf_sites *)vf_sites_1_found.at)
+#endif
 
 static void add(uint64_t *counter, uint64_t n) {
   __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);

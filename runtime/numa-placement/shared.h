@@ -39,6 +39,10 @@ struct vf_numa_shared {
 
 /* Name of the shared object; its digit is the version of the layout. */
 extern VF_API struct vf_numa_shared vf_numa_shared_1;
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_numa_shared_1);
+#define vf_numa_shared_1 (*(struct vf_numa_shared *)vf_numa_shared_1_found.at)
+#endif
 
 /* Adds the counters to the report of a library. */
 struct vf_report;

@@ -27,6 +27,11 @@ struct vf_blind_site {
 #define VF_BLIND_SIZE 2048
 VF_PROCESS_WIDE(vf_blind_1, VF_BLIND_SIZE);
 extern VF_API struct vf_blind_site vf_blind_1[VF_BLIND_SITES];
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_blind_1);
+#define vf_blind_1                                                             \
+  (*(struct vf_blind_site(*)[VF_BLIND_SITES])vf_blind_1_found.at)
+#endif
 _Static_assert(sizeof vf_blind_1 == VF_BLIND_SIZE,
                "VF_BLIND_SIZE is what the assembler reserves");
 

@@ -12,6 +12,9 @@
 #include <time.h>
 
 #define VF_LIMIT_SIZE 2752
+/* Not shared: the copy that found the groups may be unloaded. */
+static const struct vf_cpu_groups_at *groups_at = &vf_cpu_groups_of_self;
+
 VF_PROCESS_WIDE(vf_limit_1, VF_LIMIT_SIZE);
 _Static_assert(sizeof vf_limit_1 == VF_LIMIT_SIZE,
                "VF_LIMIT_SIZE is what the assembler reserves");
@@ -114,7 +117,7 @@ static bool is_filtered(void) {
 /* Finds the groups anew after one vanished or got a limit. */
 static bool find_again(void) {
   return ++vf_limit_1.attempts <= ATTEMPTS_MAX &&
-         vf_cpu_groups_find(&vf_limit_1.groups, vf_limit_1.where) == 0;
+         vf_cpu_groups_find(&vf_limit_1.groups, groups_at) == 0;
 }
 
 static void read_now(uint64_t now) {
@@ -186,10 +189,12 @@ void vf_limit_blocks(struct vf_spin_bucket *bucket) {
   vf_set(&bucket->began, NOT_SPINNING);
 }
 
+void vf_limit_end(void) { vf_cpu_groups_close(&vf_limit_1.groups); }
+
 void vf_limit_start(const struct vf_cpu_groups_at *where) {
+  groups_at = where;
   if (__atomic_exchange_n(&vf_limit_1.started, 1, __ATOMIC_RELAXED) != 0)
     return;
-  vf_limit_1.where = where;
   vf_limit_1.cpus = vf_cpus();
   vf_limit_1.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   if (!vf_is_privileged() && vf_cpu_groups_find(&vf_limit_1.groups, where) == 0)

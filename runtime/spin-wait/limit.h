@@ -77,7 +77,7 @@ struct vf_limit_shared {
   uint32_t sleep_ns, wake_ns;
 
   struct vf_cpu_groups groups __attribute__((aligned(VF_CACHE_LINE)));
-  const struct vf_cpu_groups_at *where;
+  const void *unused;
   uint64_t used_ns;  /* CPU time of the process at the last reading */
   int seccomp;       /* mode when the groups were found */
   uint32_t cpus;     /* on which the process could run at the start */
@@ -85,6 +85,10 @@ struct vf_limit_shared {
   uint32_t attempts; /* to find the groups again */
 };
 extern VF_API struct vf_limit_shared vf_limit_1;
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_limit_1);
+#define vf_limit_1 (*(struct vf_limit_shared *)vf_limit_1_found.at)
+#endif
 
 /* Reads the groups and decides. */
 void vf_limit_read(uint64_t now);
@@ -189,9 +193,13 @@ void vf_limit_began(struct vf_spin_bucket *bucket, uint64_t began);
 void vf_limit_blocks(struct vf_spin_bucket *bucket);
 
 /* Finds the groups, and begins to read them, unless another library of the
- * process has done so. Constructors call it; tests call it with other places.
+ * process has done so. The constructor of each library and each copy of one
+ * calls it; tests call it with other places.
  * *where must stay valid. */
 void vf_limit_start(const struct vf_cpu_groups_at *where);
+
+/* Closes the files of the groups. Called before vf_limit_1 vanishes. */
+void vf_limit_end(void);
 
 /* Adds "limit": {...} to the report if a group has or had a limit. */
 void vf_report_limit(struct vf_report *report);

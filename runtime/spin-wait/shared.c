@@ -11,13 +11,9 @@
  *
  * common/process_wide.h describes how the copies find each other.
  *
- * A copy shares nothing if its symbols are not in a dynamic symbol table. This
- * is the case if it is linked with --exclude-libs or with a version script that
- * hides vf_spin_*, and for a static copy in an executable that is linked
- * without --export-dynamic-symbol='vf_*' (the CMake target of libvfrt.a adds
- * this option). Notifies through one copy then miss waits through another.
- * Because of the timeouts and `suspect` in block.c, these waits end late, but
- * do end.
+ * A copy shares nothing if a linker script discards its notes. Notifies through
+ * one copy then miss waits through another. Because of the timeouts and
+ * `suspect` in block.c, these waits end late, but do end.
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/shared.h"

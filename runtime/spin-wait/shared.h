@@ -127,6 +127,14 @@ struct vf_spin_shared {
 /* The suffix is the version of the layout. Copies with different layouts share
  * only vf_spin_armed, which is part of the ABI. */
 extern VF_API struct vf_spin_shared vf_spin_shared_1;
+#ifdef VF_FINDS_OTHERS
+VF_FOUND(vf_spin_shared_1);
+VF_FOUND(vf_spin_armed);
+#define vf_spin_shared_1 (*(struct vf_spin_shared *)vf_spin_shared_1_found.at)
+/* The word that waiters count in; see process_wide.c for the one that rewritten
+ * code tests. */
+#define vf_spin_armed (*(uint32_t *)vf_spin_armed_found.at)
+#endif
 
 static inline void vf_count(enum vf_spin_counter counter, uint32_t n) {
   if (vf_get(&vf_spin_shared_1.stats))

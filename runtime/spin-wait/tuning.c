@@ -57,9 +57,11 @@ static void print(void);
  * once and the shared counters are printed once. */
 __attribute__((constructor)) static void configure(void) {
   struct vf_spin_shared *shared = &vf_spin_shared_1;
+  int saved = errno;
+  vf_limit_start(&vf_cpu_groups_of_self);
+  errno = saved;
   if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)
     return;
-  int saved = errno;
   vf_env_check_names();
   uint64_t budget;
   if (vf_env_number("VF_SPIN_BUDGET_NS", 0, VF_BUDGET_MAX_NS,
@@ -72,7 +74,6 @@ __attribute__((constructor)) static void configure(void) {
     vf_report_register("vfrt", print);
   }
   vf_set(&shared->foreign, vf_find_foreign());
-  vf_limit_start(&vf_cpu_groups_of_self);
   errno = saved;
 }
 
