@@ -30,11 +30,12 @@ def die_with_parent() -> Callable[[], None]:
     return ask
 
 
-def limit(child: int) -> None:
-    """Limits files and memory of a child that examines code of others, such as macros that expand without end."""
+def limit(child: int, files: bool = True) -> None:
+    """Limits the memory and the size of files of a child that examines code, as macros may expand without end."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     data = max(_LEAST_DATA, memory // 2)
-    for which, most in ((resource.RLIMIT_FSIZE, regular.LARGEST), (resource.RLIMIT_DATA, data)):
+    sizes = ((resource.RLIMIT_FSIZE, regular.LARGEST),) if files else ()
+    for which, most in (*sizes, (resource.RLIMIT_DATA, data)):
         try:
             resource.prlimit(child, which, (most, most))
         except (OSError, ValueError):

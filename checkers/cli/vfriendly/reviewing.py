@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from vfriendly import changes, fingerprint, tools
+from vfriendly import changes, children, fingerprint, tools
 from vfriendly.changes import Change
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
@@ -73,18 +73,23 @@ def _scan(units: Sequence[Unit], scan_deps: str, jobs: int, seconds: float) -> d
     with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
         database = Path(folder) / "compile_commands.json"
         database.write_text(json.dumps([u.entry(u.arguments) for u in units]))
+        command = [scan_deps, "-compilation-database", str(database), "-j", str(jobs), "-format", "make"]
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, preexec_fn=children.die_with_parent())
+        children.limit(child.pid, files=False)
         try:
-            done = subprocess.run([scan_deps, "-compilation-database", str(database), "-j", str(jobs),
-                                   "-format", "make"], capture_output=True, stdin=subprocess.DEVNULL,
-                                  timeout=seconds, check=False)
+            rules = child.communicate(timeout=seconds)[0]
         except subprocess.TimeoutExpired:
             return {}  # a file that has no end: more units are examined
+        finally:
+            child.kill()
+            child.wait()
     found: dict[str, set[str]] = {}
     folders = {u.file: u.directory for u in units}
     counts: dict[str, int] = {}
     for u in units:
         counts[u.file] = counts.get(u.file, 0) + 1
-    for rule in re.split(r"(?<!\\)\n", done.stdout.decode("utf-8", "surrogateescape")):
+    for rule in re.split(r"(?<!\\)\n", rules.decode("utf-8", "surrogateescape")):
         if not rule.strip():
             continue
         # names[0], the first prerequisite of the rule, is the source file of the unit.
