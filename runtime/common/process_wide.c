@@ -27,7 +27,6 @@
 #include "common/report.h"
 #include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
-#include <gnu/lib-names.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -39,6 +38,8 @@
 extern struct vf_found __start_vf_found[] VF_HIDDEN;
 extern struct vf_found __stop_vf_found[] VF_HIDDEN;
 extern const ElfW(Ehdr) __ehdr_start VF_HIDDEN __attribute__((weak));
+/* glibc's list of modules. Other libcs and static programs unload nothing. */
+extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] VF_HIDDEN __attribute__((weak));
 
 /* Precedes an object in memory of its own, by VF_BEFORE bytes: the largest
@@ -105,7 +106,7 @@ static bool was_there_at_start(const struct link_map *wanted, int depth) {
   const char *name = name_of(wanted);
   for (const struct link_map *it = _r_debug.r_map; it && it != wanted;
        it = it->l_next)
-    if (strcmp(name_of(it), LIBC_SO) == 0)
+    if (strcmp(name_of(it), "libc.so.6") == 0)
       break;
     else if (it->l_next == wanted)
       return true;
@@ -118,13 +119,13 @@ static bool was_there_at_start(const struct link_map *wanted, int depth) {
 
 /* Returns true if this module is not unloaded before the process ends. */
 static bool stays(void) {
-  const struct link_map *self = _r_debug.r_map;
+  const struct link_map *self = &_r_debug ? _r_debug.r_map : NULL;
   unsigned long program = getauxval(AT_PHDR);
   const ElfW(Dyn) *flags = next_of(_DYNAMIC, DT_FLAGS_1);
   if (program != 0 && &__ehdr_start &&
       program == (uintptr_t)&__ehdr_start + __ehdr_start.e_phoff)
     return true;
-  if (!_DYNAMIC || (flags && flags->d_un.d_val & DF_1_NODELETE))
+  if (!self || !_DYNAMIC || (flags && flags->d_un.d_val & DF_1_NODELETE))
     return true;
   while (self && self->l_ld != _DYNAMIC)
     self = self->l_next;
