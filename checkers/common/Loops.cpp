@@ -14,6 +14,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtOpenMP.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace clang;
 
@@ -67,11 +68,32 @@ bool hasParallelPolicy(const CallExpr &Call) {
                             identifierOf(Class));
 }
 
+/// Returns true for names such as parallel_for of oneTBB and Kokkos,
+/// parallel_for_each, and ParallelFor.
+static bool namesParallelLoop(StringRef Name) {
+  std::string Plain = Name.lower();
+  llvm::erase(Plain, '_');
+  return StringRef(Plain).starts_with("parallelfor") ||
+         Plain == "parallelreduce" || Plain == "parallelscan" ||
+         Plain == "parfor";
+}
+
+/// Returns true for the methods by which a graph of Taskflow gets a loop.
+static bool isLoopOfTaskflow(const FunctionDecl &Callee) {
+  auto *Method = dyn_cast<CXXMethodDecl>(&Callee);
+  StringRef Name = identifierOf(&Callee);
+  return Method &&
+         (Name == "for_each_index" || Name == "for_each" ||
+          Name == "for_each_by_index") &&
+         llvm::is_contained({"FlowBuilder", "Taskflow", "Subflow"},
+                            identifierOf(Method->getParent()));
+}
+
 bool isParallelAlgorithm(const CallExpr &Call) {
-  StringRef Name = identifierOf(Call.getDirectCallee());
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  StringRef Name = identifierOf(Callee);
   return !Name.empty() &&
-         (llvm::is_contained(
-              {"parallel_for", "parallel_reduce", "parallel_for_each"}, Name) ||
+         (namesParallelLoop(Name) || isLoopOfTaskflow(*Callee) ||
           hasParallelPolicy(Call));
 }
 

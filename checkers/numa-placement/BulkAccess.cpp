@@ -12,6 +12,8 @@
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
+#include "checkers/numa-placement/ThreadCount.h"
+#include "checkers/numa-placement/ZeroFill.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -39,9 +41,9 @@ constexpr uint64_t PageSize = 4096;
 
 class Lister {
 public:
-  Lister(const FunctionDecl &In, const UnitValues &Values,
+  Lister(const FunctionDecl &In, const UnitValues &Values, ThreadCounts &Counts,
          const ASTContext &Context)
-      : In(In), Values(Values), Context(Context) {}
+      : In(In), Values(Values), Counts(Counts), Context(Context) {}
 
   void visit(const Stmt *S, ArrayRef<const Stmt *> Around) {
     Parents = Around;
@@ -115,7 +117,8 @@ private:
                      OMPMaskedDirective>(S))
           By = Team::One;
       } else if (auto *Call = dyn_cast<CallExpr>(S)) {
-        if (isParallelAlgorithm(*Call))
+        if (isParallelAlgorithm(*Call) ||
+            Values.callsInThreads(Call->getDirectCallee()))
           InAlgorithm = Call;
       } else if (isa<LambdaExpr>(S) &&
                  (isUnderStart(S) ||
@@ -211,9 +214,11 @@ private:
       return;
     }
     if ((Name == "memset" && Arguments == 3) ||
-        (Name == "bzero" && Arguments == 2))
-      wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(Arguments - 1), 1);
-    else if (isOfStd(Callee) && Name == "fill_n" && Arguments == 3)
+        (Name == "bzero" && Arguments == 2)) {
+      if (BulkEvent *Event = wrote(beginOf(Call.getArg(0)), Call, Call,
+                                   Call.getArg(Arguments - 1), 1))
+        Event->IsZero = Arguments == 2 || isZero(*Call.getArg(1), Context);
+    } else if (isOfStd(Callee) && Name == "fill_n" && Arguments == 3)
       wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(1));
     else if (isOfStd(Callee) && (Name == "fill" || Name == "iota") &&
              Arguments == 3)
@@ -231,14 +236,15 @@ private:
   }
 
   /// Adds a write of all elements of Array, or of `Count` elements of `Size`
-  /// bytes, by the statement Writer.
-  void wrote(const ValueDecl *Array, const Expr &E, const Stmt &Writer,
-             const Expr *Count, uint64_t Size = 0) {
+  /// bytes, by the statement Writer. Returns null if the array is ignored.
+  BulkEvent *wrote(const ValueDecl *Array, const Expr &E, const Stmt &Writer,
+                   const Expr *Count, uint64_t Size = 0) {
     if (!Array)
-      return;
+      return nullptr;
     QualType Element = elementOf(Array->getType());
-    if (Element.isNull() || !Element->isArithmeticType())
-      return;
+    if (Element.isNull() || !Element->isArithmeticType() ||
+        (Count && Counts.contains(site(*Count))))
+      return nullptr;
     BulkEvent &Event = add(BulkEvent::Write, team(), E);
     Event.Array = Array;
     Event.Loop = &Writer;
@@ -246,6 +252,7 @@ private:
       Event.Bytes = llvm::SaturatingMultiply<uint64_t>(
           constant(Count).value_or(0),
           Size ? Size : Context.getTypeSizeInChars(Element).getQuantity());
+    return &Event;
   }
 
   /// Returns the type of the elements of an array, a vector or the memory that
@@ -261,11 +268,15 @@ private:
     return Context.getBaseElementType(T);
   }
 
+  Site site(const Expr &E) const {
+    return {&E, &In, {Parents.begin(), Parents.end()}};
+  }
+
   BulkEvent &add(decltype(BulkEvent::Kind) Kind, Team By, const Expr &E) {
     BulkEvent Event;
     Event.Kind = Kind;
     Event.By = By;
-    Event.At = {&E, &In, {Parents.begin(), Parents.end()}};
+    Event.At = site(E);
     Events.push_back(std::move(Event));
     return Events.back();
   }
@@ -314,6 +325,13 @@ private:
     if (Condition && Condition->isRelationalOp())
       Bound = constant(Condition->getRHS());
     return Bound ? *Bound + 1 : 0;
+  }
+
+  /// Returns true if an iteration of Loop is about one of the threads.
+  bool isOverThreads(const Stmt &Loop) {
+    const BinaryOperator *Condition = comparisonOf(&Loop);
+    return Condition && Condition->isRelationalOp() &&
+           Counts.contains(site(*Condition->getRHS()));
   }
 
   using Variables = llvm::SmallPtrSet<const VarDecl *, 8>;
@@ -407,12 +425,16 @@ private:
     const ValueDecl *Array = wholeArray(Base);
     if (!Array || (Loops.empty() && !IsOfAlgorithm))
       return;
+    if (Loops.size() == 1 && isOverThreads(*Loops.front()))
+      return;
     const Expr *Written = writtenPart(Whole);
     if (Written && sizeOf(Whole) >= PageSize && sizeOf(*Written) < PageSize)
       return;
     BulkEvent &Event =
         add(Written ? BulkEvent::Write : BulkEvent::Read, team(), Whole);
     Event.Array = Array;
+    Event.IsZero = Written == &Whole && Loops.size() == 1 &&
+                   isZeroFill(Parents, *Loops.front(), Context);
     Event.IsReused = !IsOfAlgorithm && isReused(Choosing);
     uint64_t Bytes = sizeOf(Whole);
     for (const Stmt *S : Parents)
@@ -452,6 +474,7 @@ private:
 
   const FunctionDecl &In;
   const UnitValues &Values;
+  ThreadCounts &Counts;
   const ASTContext &Context;
   ArrayRef<const Stmt *> Parents;
   mutable const Stmt *InAlgorithm = nullptr;
@@ -461,8 +484,9 @@ private:
 
 std::vector<BulkEvent> bulkEvents(const FunctionDecl &Function,
                                   const UnitValues &Values,
+                                  ThreadCounts &Counts,
                                   const ASTContext &Context) {
-  Lister Into(Function, Values, Context);
+  Lister Into(Function, Values, Counts, Context);
   forEachStmtAndLambda(Function.getBody(),
                        [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
                          Into.visit(S, Parents);

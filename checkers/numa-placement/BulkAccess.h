@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_BULKACCESS_H
 #define VFRIENDLY_CHECKERS_NUMAPLACEMENT_BULKACCESS_H
 
-#include "checkers/numa-placement/UnitValues.h"
+#include "checkers/numa-placement/ThreadCount.h"
 
 namespace vfriendly::tidy {
 
@@ -47,6 +47,8 @@ struct BulkEvent {
   ///     for (j = 0; j < columns; j++)
   ///       d[i][j] = J[iN[i]][j] - J[i][jW[j]];
   bool IsReused = false;
+  /// True if the write sets all bytes to zero, from the first element on.
+  bool IsZero = false;
   const clang::FunctionDecl *Callee = nullptr;
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };
@@ -55,9 +57,11 @@ struct BulkEvent {
 /// library functions and vectors in it that write whole arrays, and its calls.
 /// The index of such an element contains a variable that a loop around the
 /// access changes. Ignores memory that is reached through a loaded pointer, as
-/// in a table of pointers to rows: each row is an object of its own.
+/// in a table of pointers to rows: each row is an object of its own. Ignores
+/// arrays that have an element for each thread, too.
 std::vector<BulkEvent> bulkEvents(const clang::FunctionDecl &Function,
                                   const UnitValues &Values,
+                                  ThreadCounts &Counts,
                                   const clang::ASTContext &Context);
 
 } // namespace vfriendly::tidy

@@ -12,6 +12,7 @@
 #include "checkers/common/Loops.h"
 #include "checkers/numa-placement/BulkAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
+#include "checkers/numa-placement/ZeroFill.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
@@ -46,8 +47,9 @@ class Simulation {
 public:
   Simulation(const UnitValues &Values, const ASTContext &Context)
       : Values(Values), Context(Context) {
+    ThreadCounts Counts(Values, Context);
     for (const FunctionDecl *F : Values.functions())
-      Events[F] = bulkEvents(*F, Values, Context);
+      Events[F] = bulkEvents(*F, Values, Counts, Context);
     for (const Site &Call : Values.calls())
       notePlaced(*cast<CallExpr>(Call.E));
   }
@@ -129,6 +131,8 @@ private:
       return;
     State &Now = States[&Array];
     if (By != Team::All) {
+      if (Event.IsZero && isMallocOf(*Event.At.In, Array, Values))
+        return;
       if (Event.Kind == BulkEvent::Write && Now.Kind == State::None &&
           Event.Loop)
         Now = {State::Serial, &Event};

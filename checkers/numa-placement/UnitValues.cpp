@@ -14,6 +14,7 @@
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtOpenMP.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -100,10 +101,37 @@ public:
       return;
     }
     if (auto *Call = dyn_cast<CallExpr>(S))
-      call(*Call);
+      return call(*Call);
+    if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+      if (auto *Parameter = dyn_cast<ParmVarDecl>(Ref->getDecl()))
+        if (Parameter->getDeclContext() == &In && isCallable(*Parameter) &&
+            llvm::any_of(Around, [&](const Stmt *P) { return isTeam(P); }))
+          Into.Callers.insert(In.getCanonicalDecl());
   }
 
 private:
+  static bool isCallable(const ParmVarDecl &Parameter) {
+    QualType T = Parameter.getType().getNonReferenceType();
+    if (T->isFunctionPointerType() || T->isFunctionType())
+      return true;
+    auto *Class = T->getAsCXXRecordDecl();
+    return Class && (Class->isLambda() || identifierOf(Class) == "function" ||
+                     llvm::any_of(Class->methods(), [](const auto *Method) {
+                       return Method->getOverloadedOperator() == OO_Call;
+                     }));
+  }
+
+  /// Returns true if several threads execute what S contains.
+  bool isTeam(const Stmt *S) const {
+    auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+    auto *Call = dyn_cast<CallExpr>(S);
+    return (Directive &&
+            isOpenMPParallelDirective(Directive->getDirectiveKind())) ||
+           (Call && isParallelAlgorithm(*Call)) ||
+           llvm::any_of(Into.Starts,
+                        [&](const Site &Start) { return Start.E == S; });
+  }
+
   /// Records an assignment as a value, or as a step if it adds a constant: a
   /// variable is a counter only if its step is a constant.
   void assign(const BinaryOperator &Binary) {

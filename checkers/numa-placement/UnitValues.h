@@ -66,6 +66,11 @@ public:
   llvm::ArrayRef<Site> calls() const { return Calls; }
   /// The expressions by which threads start.
   llvm::ArrayRef<Site> threadStarts() const { return Starts; }
+  /// Returns true if Function starts threads, or a parallel region, that call a
+  /// function or lambda which Function is passed.
+  bool callsInThreads(const clang::FunctionDecl *Function) const {
+    return Function && Callers.contains(Function->getCanonicalDecl());
+  }
 
 private:
   class Collector;
@@ -77,6 +82,7 @@ private:
   llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
       Passed;
   llvm::DenseSet<const clang::FunctionDecl *> Known;
+  llvm::DenseSet<const clang::FunctionDecl *> Callers; ///< callsInThreads
   std::vector<const clang::FunctionDecl *> Functions;
   std::vector<Site> Calls, Starts;
 };

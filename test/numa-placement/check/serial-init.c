@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <vfriendly/numa.h>
 
 double value(long i);
@@ -102,7 +103,7 @@ void start(pthread_t *threads, long n, int count) {
   // CHECK: note: threads use 'data' here
   // CHECK: :[[@LINE+1]]:3: note: no fix: the loop that uses it has no static schedule
   for (long i = 0; i < n; i++)
-    data[i] = 0;
+    data[i] = 1;
   struct work *all = malloc(count * sizeof *all);
   for (int t = 0; t < count; t++) {
     all[t].data = data;
@@ -284,4 +285,40 @@ void beside(long *table) {
 #pragma omp parallel for
   for (int i = 0; i < 1024; i++)
     all[i].work[0] = (double)*all[i].begin;
+}
+
+// Not reported: compilers turn malloc and these loops into calloc, which touches no page.
+struct atoms {
+  double *x;
+  long n;
+};
+static struct atoms *make(long n) {
+  struct atoms *made = malloc(sizeof *made);
+  made->n = n;
+  made->x = malloc(n * sizeof(double));
+  for (long i = 0; i < n; i++)
+    made->x[i] = 0;
+  return made;
+}
+void step(long n, int threads) {
+  struct atoms *all = make(n);
+  char *marks = malloc(n);
+  memset(marks, 0, n);
+#pragma omp parallel for
+  for (long i = 0; i < n; i++)
+    all->x[i] += marks[i];
+}
+// Reported: other values; memory that another function has allocated.
+void other_values(long n, double *given) {
+  double *ones = malloc(n * sizeof *ones);
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'ones' and 'given' before
+  // CHECK: note: threads use 'ones' here
+  // CHECK: note: no fix: its iterations may depend on each other
+  for (long i = 0; i < n; i++) {
+    ones[i] = 1;
+    given[i] = 0;
+  }
+#pragma omp parallel for
+  for (long i = 0; i < n; i++)
+    ones[i] += given[i];
 }

@@ -22,6 +22,14 @@ template <typename Policy, typename It, typename F> void for_each(const Policy &
 namespace tbb {
 template <typename I, typename F> void parallel_for(I First, I Last, const F &Body) {}
 }
+namespace Kokkos {
+template <typename F> void parallel_for(const char *Name, size_t Count, const F &Body) {}
+}
+namespace tf {
+struct Taskflow {
+  template <typename I, typename F> void for_each_index(I First, I Last, I Step, F Body) {}
+};
+}
 
 void by_threads(size_t N, unsigned Count) {
   double *Data = new double[N];
@@ -121,4 +129,60 @@ double small(size_t N, double *Part) {
   std::fill_n(Late, N, 0);
   tbb::parallel_for(size_t(0), N, [&](size_t I) { Late[I] += 1; });
   return Late[0];
+}
+
+void by_kokkos(size_t N, tf::Taskflow &Flow) {
+  double *Data = new double[N];
+  float *Other = new float[N];
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'Data' and 'Other'
+  // CHECK: note: threads use 'Data' here
+  // CHECK: note: no fix: the loop that uses it has no static schedule
+  for (size_t I = 0; I < N; ++I)
+    Data[I] = Other[I] = 0;
+  Kokkos::parallel_for("add", N, [=](size_t I) { Data[I] += 1; });
+  Flow.for_each_index(size_t(0), N, size_t(1), [=](size_t I) { Other[I] += 1; });
+}
+
+// The program's own loops: in_parallel starts threads that call Body, one_by_one calls it itself.
+template <typename F> void in_parallel(size_t N, unsigned Count, F Body) {
+  std::vector<std::thread> Threads;
+  for (unsigned T = 0; T < Count; ++T)
+    Threads.emplace_back([=] {
+      for (size_t I = T; I < N; I += Count)
+        Body(I);
+    });
+  for (std::thread &Thread : Threads)
+    Thread.join();
+}
+template <typename F> void one_by_one(size_t N, F Body) {
+  for (size_t I = 0; I < N; ++I)
+    Body(I);
+}
+void by_own_loop(size_t N) {
+  double *Data = new double[N], *Alone = new double[N], *Mine = new double[N];
+  in_parallel(N, 4, [=](size_t I) { Mine[I] = 0; });
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'Data' before
+  // CHECK: note: threads use 'Data' here
+  // CHECK: note: no fix: the loop that uses it has no static schedule
+  for (size_t I = 0; I < N; ++I)
+    Data[I] = Alone[I] = Mine[I] += 1;
+  in_parallel(N, 4, [=](size_t I) { Data[I] += Mine[I]; });
+  one_by_one(N, [=](size_t I) { Alone[I] += 1; });
+}
+
+// Not reported: an element for each thread, by the loop that starts them, by what it is computed from, or by its name.
+long of_threads(unsigned N, int NumThreads) {
+  std::vector<long> Out(N), Per(std::thread::hardware_concurrency()), Sums(NumThreads + 1);
+  long Counts[NumThreads];
+  for (int T = 0; T < NumThreads; ++T)
+    Counts[T] = 0;
+  std::vector<std::thread> Threads;
+  for (unsigned I = 0; I < N; ++I)
+    Threads.emplace_back([&, I] {
+      for (int K = 0; K < 1000; ++K)
+        Counts[I] += Out[I] += Per[I] += Sums[I] += K;
+    });
+  for (std::thread &Thread : Threads)
+    Thread.join();
+  return Out[0];
 }
