@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/AtomicOps.h"
+#include "checkers/common/FunctionBodies.h"
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
@@ -16,6 +17,7 @@
 #include "checkers/numa-placement/ThreadElement.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtOpenMP.h"
 #include "clang/Basic/SourceManager.h"
@@ -42,26 +44,52 @@ static const Expr *writtenBy(const Stmt *S) {
                                                       : nullptr;
 }
 
-/// Returns true if Loop contains a call that sleeps: moving the cache line then
-/// costs little in comparison.
-static bool sleeps(const Stmt *Loop) {
-  bool Found = false;
-  forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    const FunctionDecl *Callee = calleeOf(S);
-    Found |= Callee &&
-             classifyCall(*cast<CallExpr>(S), *Callee) == CallEffect::Sleep;
-  });
-  return Found;
+/// Returns true if a call of Callee may take long, compared with the moving of
+/// a cache line: it is neither short, nor a function of a library that only
+/// computes.
+static bool mayTakeLong(const CallExpr &Call, const FunctionDecl &Callee,
+                        FunctionBodies &Bodies) {
+  if (matchAtomicOp(&Call) || Callee.getBuiltinID() ||
+      Callee.hasAttr<ConstAttr>() || Callee.hasAttr<PureAttr>() ||
+      classifyCall(Call, Callee) == CallEffect::None)
+    return false;
+  // Elements, sizes and iterators of containers.
+  auto *Method = dyn_cast<CXXMethodDecl>(&Callee);
+  if (isOfStd(Callee) &&
+      (!Method || Method->isConst() || Method->isOverloadedOperator() ||
+       llvm::is_contained({"begin", "end", "at", "data"},
+                          identifierOf(Method))))
+    return false;
+  const FunctionDecl *Definition = Callee.getDefinition();
+  if (!Definition || !Definition->getBody())
+    return !identifierOf(&Callee).starts_with("omp_get_");
+  const FunctionBody &Body = Bodies.of(*Definition);
+  return !Body.isSmall() || Body.HasLoop || !Body.Uses.empty();
 }
 
-/// Returns true if a thread executes the statement with these Parents
-/// repeatedly: a loop in the code of the thread contains the statement, and the
-/// loop is not short and does not sleep.
-static bool isRepeated(ArrayRef<const Stmt *> Parents,
+/// Returns true if an iteration of Loop does little, so that the thread writes
+/// again soon: it has no inner loop, and no call that may take long or sleep.
+/// For a write once a batch, moving the cache line costs little in comparison.
+static bool hasShortIterations(const Stmt *Loop, FunctionBodies &Bodies,
+                               const ASTContext &Context) {
+  bool Long = false;
+  forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    Long |= (isLoop(S) && S != Loop && !hasFewIterations(S, Context)) ||
+            (Call && (!Callee || mayTakeLong(*Call, *Callee, Bodies)));
+  });
+  return !Long;
+}
+
+/// Returns true if a thread executes the statement with these Parents often: a
+/// loop in the code of the thread contains the statement, is not short, and has
+/// short iterations.
+static bool isRepeated(ArrayRef<const Stmt *> Parents, FunctionBodies &Bodies,
                        const ASTContext &Context) {
   for (const Stmt *S : llvm::reverse(Parents)) {
     if (isLoop(S) && !hasFewIterations(S, Context))
-      return !sleeps(S);
+      return hasShortIterations(S, Bodies, Context);
     auto *Directive = dyn_cast<OMPExecutableDirective>(S);
     if (isa<LambdaExpr>(S) ||
         (Directive && isOpenMPParallelDirective(Directive->getDirectiveKind())))
@@ -121,12 +149,13 @@ void SharedLineCheck::inspect(const UnitValues &Values,
   if (!Context.getLangOpts().OpenMP && Values.threadStarts().empty())
     return;
   ThreadElements Elements(Values, Context);
+  std::shared_ptr<FunctionBodies> Bodies = perUnit<FunctionBodies>();
   llvm::DenseSet<const ValueDecl *> Reported;
   for (const FunctionDecl *F : Values.functions())
     forEachStmtAndLambda(F->getBody(), [&](const Stmt *S,
                                            ArrayRef<const Stmt *> Parents) {
       const Expr *Written = writtenBy(S);
-      if (!Written || !isRepeated(Parents, Context))
+      if (!Written || !isRepeated(Parents, *Bodies, Context))
         return;
       auto Found = Elements.of({Written, F, {Parents.begin(), Parents.end()}});
       SourceLocation Where =

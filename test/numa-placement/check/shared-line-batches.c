@@ -1,0 +1,42 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes beside others' elements, often and once for each batch of work.
+// REQUIRES: openmp
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-shared-line' %s -- -std=gnu11 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning: --implicit-check-not=note:
+
+#include <omp.h>
+
+// Not reported: a write for each batch of work, by an inner loop, or by a function that may take long.
+int take(long *item);
+void work(long item);
+void batches(long *batch, long *items, long *handled, const double *x, double *out, long n) {
+#pragma omp parallel
+  {
+    int me = omp_get_thread_num();
+    for (long i = 0; i < n; i++) {
+      double sum = 0;
+      for (long j = 0; j < n; j++)
+        sum += x[j];
+      out[i] = sum;
+      batch[me]++;
+    }
+    long item;
+    while (take(&item))
+      items[me]++;
+    for (long i = 0; i < n; i++) {
+      work(i);
+      handled[me]++;
+    }
+  }
+}
+// Reported: a short function beside it.
+static long twice(long x) { return 2 * x; }
+void beside_short(long *sums, long n) {
+#pragma omp parallel
+  for (long i = 0; i < n; i++)
+    // CHECK: :[[@LINE+2]]:5: warning: threads write neighbouring elements of 'sums' in loops, 8 bytes each
+    // CHECK: note: no fix:
+    sums[omp_get_thread_num()] += twice(i);
+}
