@@ -53,26 +53,26 @@ def times():
 
 def little_seen():
     """Where most of the CPU time is in no sample, it is not said that no cause takes much of it."""
-    said = table.verdict(profile_of("", stack("cpu", "other", 1, 0.5)))
+    [said] = table.verdict(profile_of("", stack("cpu", "other", 1, 0.5)))
     assert said.startswith("only 500.0 ms of 4.00 s of CPU time were seen, too little"), said
-    said = table.verdict(profile_of("", stack("cpu", "other", 1000, 3.5)))
+    [said] = table.verdict(profile_of("", stack("cpu", "other", 1000, 3.5)))
     assert said.startswith("no cause takes 5 %"), said
     # One sample in three is no third of the time.
     few = [stack("cpu", "other", 2, 2.6), stack("spin", "spinning", 1, 1.3, frame("wait", "a.c", 1))]
-    said = table.verdict(profile_of("", *few))
+    [said] = table.verdict(profile_of("", *few))
     assert said.startswith("4.00 s of CPU time and 3 samples of it are too little to name a cause"), said
-    said = table.verdict(profile_of("", *(replace(s, count=100 * s.count) for s in few)))
+    [said] = table.verdict(profile_of("", *(replace(s, count=100 * s.count) for s in few)))
     assert said.startswith("32.5 % of the CPU time goes to spinning, most of it in wait (a.c:1): compile"), said
     # An allocator is named for faults only where memory was seen to go back.
     faults = [stack("cpu", "other", 300, 2.4), stack("kernel", "page faults", 100, 1.2, frame("fill", "a.c", 2))]
     whole = profile_of("", *faults)
-    assert table.verdict(whole).endswith("vfriendly try --remedies malloc"), table.verdict(whole)
+    assert table.verdict(whole)[0].endswith("vfriendly try --remedies malloc"), table.verdict(whole)
     whole.totals = {}
-    assert "is used for the first time" in table.verdict(whole) and "malloc" not in table.verdict(whole), table.verdict(whole)
+    assert "is used for the first time" in table.verdict(whole)[0] and "malloc" not in table.verdict(whole)[0], table.verdict(whole)
     whole.stacks.append(stack("kernel", "data sharing", 5, 0.1, frame("fill", "a.c", 3), call="madvise"))
-    assert table.verdict(whole).endswith("vfriendly try --remedies malloc"), table.verdict(whole)
+    assert table.verdict(whole)[0].endswith("vfriendly try --remedies malloc"), table.verdict(whole)
     # 6 of 100 may be 3 or 12 %.
-    said = table.verdict(profile_of("", stack("cpu", "other", 94, 3.76), stack("spin", "spinning", 6, 0.24, frame("wait", "a.c", 1))))
+    [said] = table.verdict(profile_of("", stack("cpu", "other", 94, 3.76), stack("spin", "spinning", 6, 0.24, frame("wait", "a.c", 1))))
     assert said.startswith("no cause takes 5 %"), said
 
 
@@ -96,7 +96,7 @@ def crowds():
         shown = profile_of("", *(stacks or [stack("cpu", "other", 400, 3.6)]))
         shown.crowd = crowd
         assert read_back(shown) == shown
-        return table.verdict(shown).splitlines()
+        return table.verdict(shown)
 
     def read_back(shown):
         jsonschema.validate(json.loads(shown.to_json()), SCHEMA)
@@ -449,7 +449,7 @@ def compares(project):
     out = project.run("measure", "compare", names["native"][0], names["virtual"][0], status=0)
     assert "1.20 [?]" in out and "has no interval" in out, out
     for words, told in ((("compare", base), "or compare BASE NEW"), (("compare", base, "none.json"), "No such file"),
-                        ((), "give one of"), (("-p", "999999999"), "does not exist"),
+                        ((), "give one of"), (("-p", "4194303"), "does not exist"), (("-p", "999999999"), "no number of a process"),
                         (("pprof", "p.json"), "or pprof PROFILE FILE"), (("-p", "1", "--sites"), "needs a command"), (("pprof", "p.json", "none/x"), "none"),
                         (("pprof", "p.json", "/dev/full"), "No space left")):
         project.run("measure", *words, status=2)

@@ -19,7 +19,8 @@ def profile(what, cause, proved):
 
 
 def verdict(*arguments):
-    return table.verdict(profile(*arguments))
+    [said] = table.verdict(profile(*arguments))
+    return said
 
 
 MANY = Proved(200, 180, 0, "spin")

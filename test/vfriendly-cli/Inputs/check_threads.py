@@ -88,6 +88,8 @@ def crowds():
         assert crowd.cpus == 1 and crowd.is_crowded and 3 <= round(crowd.active) <= 5, (tier, crowd)
         assert crowd.names["io_thd_1"]["threads"] == 4 and crowd.pools == ["Redis"], crowd
         assert re.match(r"[345] threads share one CPU: set io-threads 1 ", out), out
+        # The cause has the second line.
+        assert re.search("CPU time|sample", out.splitlines()[1]) and "\\n" not in out, out
         assert profile.run_delay_s and "threads that could run, for one CPU" in out, out
         hog = subprocess.Popen(["taskset", "-c", str(ONE), "sh", "-c", "while :; do :; done"])
         try:

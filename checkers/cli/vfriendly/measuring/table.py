@@ -53,11 +53,11 @@ def place_name(place: Place) -> str:
     return f"{f.function or '?'} ({where})"
 
 
-def verdict(profile: Profile) -> str:
-    """Returns what pays: first a setting, if threads share CPUs, then the cause with the largest share."""
+def verdict(profile: Profile) -> list[str]:
+    """Returns lines that say what pays: a setting, if threads share CPUs, then the cause with the largest share."""
     crowd = _crowd(profile)
     # Beside too many threads, the cause's own remedy is the second thing to try.
-    return f"{crowd}\n{_cause(profile, remedy=False)}" if crowd else _cause(profile)
+    return [crowd, _cause(profile, remedy=False)] if crowd else [_cause(profile)]
 
 
 def _crowd(profile: Profile) -> str:
@@ -131,7 +131,7 @@ def _proved(profile: Profile, worst: str) -> str:
 
 
 def lines(profile: Profile, most: int) -> Iterator[str]:
-    yield verdict(profile)
+    yield from verdict(profile)
     yield ""
     yield times(profile)
     yield from _nodes(profile)

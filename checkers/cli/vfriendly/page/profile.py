@@ -38,7 +38,7 @@ def section(joined: Joined) -> str:
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in [cause, *cells(profile, cause)])}</tr>"
         for cause in CAUSES)
     parts = [
-        "<h2>Measured</h2>", *(f"<p>{escape(line)}</p>" for line in verdict(profile).splitlines()),
+        "<h2>Measured</h2>", *(f"<p>{escape(line)}</p>" for line in verdict(profile)),
         f'<p class="quiet">{escape(" ".join(profile.command))}: {escape(times(profile))}; ',
         f"{escape(overhead(profile))}</p>",
         '<div class="wide"><table><tr><th>cause</th><th>CPU time</th><th>share</th><th>blocked</th>'
