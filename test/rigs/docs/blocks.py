@@ -65,8 +65,10 @@ def has(pattern):
 
 
 def placeholder(source, block, about):
-    """Each word named is in the block, and is no file that a reader of the page has."""
+    """Each word named is in the block, and is no file that a reader of the page has. REPOSITORY is one that nobody knows yet."""
     words = about.split(", ")
+    if "REPOSITORY" in words and project(source)["repository"]:
+        return False
     first = os.path.join(source, "examples/first")
     return all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", block.text) and not os.path.lexists(os.path.join(first, word)) for word in words)
 
@@ -88,9 +90,13 @@ def tested(source, block, about):
     return all(word in text for word in re.findall(r"vfriendly ([a-z]\w*)", block.text))
 
 
-def unreleased(source, block, about):
+def project(source):
     with open(os.path.join(source, "project.json"), encoding="utf-8") as file:
-        return not json.load(file)["downloads"]
+        return json.load(file)
+
+
+def unreleased(source, block, about):
+    return not project(source)["downloads"]
 
 
 # Reason: whether it is true of a block. What follows the word, up to a semicolon, is ABOUT.
