@@ -13,8 +13,11 @@
 # Sets VF_CHECKER_FOLDERS and VF_PASS_FOLDERS, the slugs of the features that have
 # checks and passes.
 
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${VF_CATALOGUE})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${VF_CATALOGUE} ${VF_PROJECT_FILE})
 file(READ ${VF_CATALOGUE} catalogue)
+file(READ ${VF_PROJECT_FILE} project)
+string(JSON site GET ${project} site)
+string(REGEX REPLACE "/$" "" site "${site}")
 
 # spin-loops is SpinLoops in C++.
 function(vf_camel_case slug out)
@@ -43,6 +46,10 @@ foreach(i RANGE ${last})
   string(JSON slug GET ${catalogue} features ${i} slug)
   string(JSON sentence GET ${catalogue} features ${i} sentence)
   string(JSON page GET ${catalogue} features ${i} guideline)
+  # Diagnostics name pages as readers can open them: of the site, once the project has one.
+  if(site)
+    string(REGEX REPLACE "^guidelines/(.*)\\.md$" "${site}/\\1.html" page ${page})
+  endif()
   vf_camel_case(${slug} name)
   string(APPEND VF_CATALOGUE_ENTRIES
     "inline constexpr Feature ${name}{\"${slug}\", \"${sentence}\", \"${page}\"};\n")
