@@ -106,6 +106,15 @@ const Stmt *FunctionView::partOf(const CompoundStmt &Block,
   return nullptr;
 }
 
+bool FunctionView::isWhereNull(const Stmt *S, const VarDecl &Variable) const {
+  for (const Stmt *P = parent(S); P; S = P, P = parent(P))
+    if (auto *If = dyn_cast<IfStmt>(P))
+      if (std::optional<bool> Test = nullTest(If->getCond(), Variable, Context))
+        if (S == (*Test ? If->getThen() : If->getElse()))
+          return true;
+  return false;
+}
+
 bool FunctionView::isOwn(const VarDecl &Variable) const {
   const DeclContext *Around = Variable.getDeclContext();
   while (isa<CapturedDecl>(Around)) // The body of an OpenMP region.

@@ -60,6 +60,10 @@ public:
   const clang::Stmt *partOf(const clang::CompoundStmt &Block,
                             const clang::Stmt *S) const;
 
+  /// Returns true if S is executed only if Variable is null, for example
+  /// because an allocation has failed.
+  bool isWhereNull(const clang::Stmt *S, const clang::VarDecl &Variable) const;
+
   /// Returns true if Variable is a local variable of this function, not of an
   /// enclosing one (a lambda's capture).
   bool isOwn(const clang::VarDecl &Variable) const;

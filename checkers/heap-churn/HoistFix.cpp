@@ -8,87 +8,19 @@
 
 #include "checkers/heap-churn/Fixes.h"
 
-#include "checkers/common/ClangVersions.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/HeapCheck.h"
+#include "checkers/heap-churn/Hoisting.h"
 #include "checkers/heap-churn/Induction.h"
 #include "checkers/heap-churn/Retention.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/DeclTemplate.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-/// Returns true if statements can be inserted directly before and after the
-/// loop, and run whenever the loop does.
-static bool hasRoomAround(const Stmt *Loop, const FunctionView &View) {
-  const Stmt *Block = View.parent(Loop);
-  return !View.hasLabels() && isa_and_nonnull<CompoundStmt>(Block) &&
-         !isa_and_nonnull<SwitchStmt>(View.parent(Block));
-}
-
-/// Returns true if the name of Variable means Variable, and nothing else, in
-/// the whole function.
-static bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
-  for (const ParmVarDecl *P : View.Function.parameters())
-    if (P->getDeclName() == Variable.getDeclName())
-      return false;
-  for (const VarDecl *Other : View.locals())
-    if (Other != &Variable && Other->getDeclName() == Variable.getDeclName())
-      return false;
-  auto Names = [&](auto &Self, const Stmt *S) -> bool {
-    if (auto *Ref = dyn_cast<DeclRefExpr>(S);
-        Ref && Ref->getDecl() != &Variable &&
-        Ref->getDecl()->getDeclName() == Variable.getDeclName())
-      return true;
-    return llvm::any_of(S->children(), [&](const Stmt *Child) {
-      return Child && Self(Self, Child);
-    });
-  };
-  return !Names(Names, View.Function.getBody());
-}
-
-namespace {
-/// Finds names in the spelling of a type that are declared in the function.
-class LocalNames : public ASTVisitor<LocalNames> {
-public:
-  bool Found = false;
-
-  bool VisitTypeLoc(TypeLoc Loc) {
-    const Type *T = Loc.getTypePtr();
-    if (auto *Alias = dyn_cast<TypedefType>(T))
-      note(Alias->getDecl());
-    else if (auto *Tag = dyn_cast<TagType>(T))
-      note(Tag->getDecl());
-    return !Found;
-  }
-  bool VisitDeclRefExpr(DeclRefExpr *Ref) {
-    note(Ref->getDecl());
-    return !Found;
-  }
-
-private:
-  void note(const Decl *D) {
-    Found |= D->getDeclContext()->isFunctionOrMethod();
-  }
-};
-} // namespace
-
-/// Returns true if code outside of the loop can name the type of Variable.
-static bool isTypeOfFile(const VarDecl &Variable) {
-  QualType Type = Variable.getType();
-  const TypeSourceInfo *Written = Variable.getTypeSourceInfo();
-  if (!Written || Type->isVariablyModifiedType() ||
-      Type->isFunctionPointerType() || Type->getContainedAutoType())
-    return false;
-  LocalNames Names;
-  Names.TraverseTypeLoc(Written->getTypeLoc());
-  return !Names.Found;
-}
 
 static void exitsIn(const Stmt *S, SmallVectorImpl<const Stmt *> &Found) {
   if (isa<ReturnStmt, GotoStmt, IndirectGotoStmt, CXXThrowExpr, CoreturnStmt>(
@@ -97,19 +29,6 @@ static void exitsIn(const Stmt *S, SmallVectorImpl<const Stmt *> &Found) {
   for (const Stmt *Child : S->children())
     if (Child)
       exitsIn(Child, Found);
-}
-
-/// Returns true if S is executed only if Owner is null, because the allocation
-/// has failed.
-static bool isFailurePath(const Stmt *S, const VarDecl &Owner,
-                          const FunctionView &View) {
-  for (const Stmt *P = View.parent(S); P; S = P, P = View.parent(P))
-    if (auto *If = dyn_cast<IfStmt>(P))
-      if (std::optional<bool> Test =
-              nullTest(If->getCond(), Owner, View.Context))
-        if (S == (*Test ? If->getThen() : If->getElse()))
-          return true;
-  return false;
 }
 
 static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
@@ -221,7 +140,7 @@ static bool endsWithoutBlock(const IterationPair &Pair,
   SmallVector<const Stmt *, 4> Exits;
   exitsIn(Pair.Loop, Exits);
   for (const Stmt *Exit : Exits)
-    if (!isFailurePath(Exit, *Pair.Owner, View))
+    if (!View.isWhereNull(Exit, *Pair.Owner))
       return false;
   bool Between = false;
   for (const Stmt *Part : In.Body->body()) {
@@ -321,79 +240,6 @@ FixHints hoistBuffer(const HeapCall &Allocation, FunctionView &View) {
   Hints.push_back(FixItHint::CreateRemoval(Old));
   Hints.push_back(FixItHint::CreateInsertion(
       After, "\n" + Indent + textOf(Pair.OnlyRelease->Site, Context) + ";"));
-  return Hints;
-}
-
-/// Returns true if the time of destruction of an object of this type makes no
-/// difference.
-static bool isQuiet(QualType Type) {
-  if (Type->isReferenceType())
-    return false;
-  auto *Record = Type->getAsCXXRecordDecl();
-  if (!Record)
-    return true;
-  if (Record->hasDefinition() && Record->hasTrivialDestructor())
-    return true;
-  StringRef Kind = stdKindOf(Type);
-  auto *Template = dyn_cast<ClassTemplateSpecializationDecl>(Record);
-  if (!Template || (Kind != "vector" && Kind != "basic_string"))
-    return false;
-  // Accepts std::allocator only: another allocator may have side effects.
-  ArrayRef<TemplateArgument> Arguments = Template->getTemplateArgs().asArray();
-  return stdKindOf(Arguments.back().getAsType()) == "allocator" &&
-         llvm::all_of(Arguments.drop_back(), [](const TemplateArgument &A) {
-           return isQuiet(A.getAsType());
-         });
-}
-
-FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
-  const VarDecl &Variable = *Local.Variable;
-  const ASTContext &Context = View.Context;
-  auto *Body = dyn_cast<CompoundStmt>(loopBody(Local.Loop));
-  if (!Body || (Local.Kind != "vector" && Local.Kind != "basic_string") ||
-      !hasRoomAround(Local.Loop, View) ||
-      !isEditable(Local.Loop->getSourceRange(), View) ||
-      !isQuiet(Variable.getType()) || !isTypeOfFile(Variable) ||
-      !isOnlyOne(Variable, View) || Variable.hasAttrs() ||
-      Variable.getType().isConstQualified() ||
-      Variable.getStorageClass() != SC_None)
-    return {};
-  // Only `std::vector<int> v;` is accepted.
-  auto *Construct = dyn_cast_or_null<CXXConstructExpr>(Variable.getInit());
-  if (!Construct || Construct->getNumArgs() != 0 ||
-      Variable.getInitStyle() != VarDecl::CallInit ||
-      Construct->isListInitialization())
-    return {};
-  const DeclStmt *Declaration = nullptr;
-  for (const Stmt *Part : Body->body())
-    if (auto *D = dyn_cast<DeclStmt>(Part);
-        D && D->isSingleDecl() && D->getSingleDecl() == &Variable)
-      Declaration = D;
-  for (const DeclRefExpr *Ref : View.refs(Variable)) {
-    const Stmt *P = View.parent(Ref);
-    while (isa_and_nonnull<ImplicitCastExpr, ParenExpr>(P))
-      P = View.parent(P);
-    auto *Member = dyn_cast_or_null<MemberExpr>(P);
-    if (Member && Member->getMemberDecl()->getDeclName().isIdentifier() &&
-        Member->getMemberDecl()->getName() == "capacity")
-      return {}; // The program could observe the change.
-  }
-  if (!Declaration || !isEditable(Declaration->getSourceRange(), View) ||
-      !hasRoomBefore(Local.Loop->getBeginLoc(), Context))
-    return {};
-  SourceLocation End = endOfStatement(Declaration, Context);
-  if (End.isInvalid())
-    return {};
-  CharSourceRange Old =
-      CharSourceRange::getCharRange(Declaration->getBeginLoc(), End);
-  StringRef Text = Lexer::getSourceText(Old, Context.getSourceManager(),
-                                        Context.getLangOpts());
-  FixHints Hints;
-  Hints.push_back(FixItHint::CreateInsertion(
-      Local.Loop->getBeginLoc(),
-      (Text + "\n" + indentAt(Local.Loop->getBeginLoc(), Context)).str()));
-  Hints.push_back(FixItHint::CreateReplacement(Old, Variable.getName().str() +
-                                                        ".clear();"));
   return Hints;
 }
 

@@ -9,9 +9,11 @@
 #include "checkers/heap-churn/IterationLocals.h"
 
 #include "checkers/common/SourceText.h"
+#include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/Analysis/Analyses/ExprMutationAnalyzer.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
@@ -29,8 +31,8 @@ StringRef stdKindOf(QualType Type) {
   return Record && Record->isInStdNamespace() ? identifierOf(Record) : "";
 }
 
-/// Returns true if Type is a vector of threads or futures: their creation costs
-/// far more than the vector's memory, and thread-per-task reports it.
+/// Returns true if Type is a container of threads or futures: their creation
+/// costs far more than the container's memory, and thread-per-task reports it.
 static bool holdsThreads(QualType Type) {
   auto *Class = dyn_cast_or_null<ClassTemplateSpecializationDecl>(
       Type->getAsCXXRecordDecl());
@@ -40,6 +42,21 @@ static bool holdsThreads(QualType Type) {
   StringRef Element = stdKindOf(Class->getTemplateArgs()[0].getAsType());
   return Element == "thread" || Element == "jthread" || Element == "future" ||
          Element == "shared_future";
+}
+
+/// Returns true for containers that allocate each element, or a few, on its
+/// own.
+static bool isOfNodes(StringRef Kind) {
+  return llvm::is_contained({"deque", "list", "forward_list", "set", "multiset",
+                             "map", "multimap", "unordered_set",
+                             "unordered_multiset", "unordered_map",
+                             "unordered_multimap"},
+                            Kind);
+}
+
+/// Returns true for streams that write to a string or read one.
+static bool isStringStream(StringRef Kind) {
+  return Kind.ends_with("stringstream");
 }
 
 static const Expr *strip(const Expr *E) {
@@ -94,8 +111,14 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
                : nullptr;
   }
   auto *Construct = dyn_cast<CXXConstructExpr>(Init);
+  // A stream allocates when it is first written to, and copies a locale.
+  if (isStringStream(Kind))
+    return Construct;
   if (!Construct || Construct->getNumArgs() == 0)
     return nullptr;
+  // What a copied string holds may fit into the object.
+  if (Construct->getConstructor()->isCopyConstructor())
+    return Kind == "basic_string" ? nullptr : Construct;
   const Expr *First = Construct->getArg(0);
   if (Kind == "basic_string") {
     if (auto *Literal = dyn_cast<clang::StringLiteral>(strip(First)))
@@ -107,6 +130,11 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
   }
   if (First->getType()->isIntegerType())
     return isAtLeast(First, 1, View.Context, true) ? Construct : nullptr;
+  // The elements between two iterators.
+  if (Construct->getNumArgs() > 1 &&
+      View.Context.hasSameUnqualifiedType(First->getType(),
+                                          Construct->getArg(1)->getType()))
+    return Construct;
   if (auto *List = dyn_cast<CXXStdInitializerListExpr>(strip(First))) {
     auto *Elements = dyn_cast<InitListExpr>(strip(List->getSubExpr()));
     return Elements && Elements->getNumInits() > 0 ? Construct : nullptr;
@@ -121,6 +149,8 @@ static bool isSure(const Stmt *S, const Stmt *Block, const FunctionView &View) {
   for (const Stmt *P = View.parent(S); P; Child = P, P = View.parent(P)) {
     if (P == Block)
       return true;
+    if (auto *If = dyn_cast<IfStmt>(P); If && If->getCond() == Child)
+      continue;
     if (isa<IfStmt, SwitchStmt, AbstractConditionalOperator, CXXCatchStmt,
             LambdaExpr>(P))
       return false;
@@ -134,6 +164,9 @@ static bool isSure(const Stmt *S, const Stmt *Block, const FunctionView &View) {
 static bool fills(const CXXMemberCallExpr &Call, StringRef Kind,
                   const ASTContext &Context) {
   StringRef Name = identifierOf(Call.getMethodDecl());
+  if (isOfNodes(Kind))
+    return Name.starts_with("push_") || Name.starts_with("emplace") ||
+           Name.starts_with("insert") || Name == "try_emplace";
   if (Kind == "vector") {
     if (Name == "push_back" || Name == "emplace_back")
       return true;
@@ -150,16 +183,63 @@ static bool fills(const CXXMemberCallExpr &Call, StringRef Kind,
 }
 
 namespace {
-enum class Use { Harmless, Fills, TakesAway };
+enum class Use {
+  Harmless,
+  Fills,
+  Lent, ///< To a function that may fill it, and whose body is not visible.
+  TakesAway
+};
 } // namespace
 
-/// Classifies the use of a local.
-///
-/// pre: Ref names a local whose kind is Kind.
 static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
-                 const FunctionView &View, const Expr *&Site) {
+                 const FunctionView &View, const Expr *&Site,
+                 unsigned Depth = 0);
+
+/// Maximum number of functions and lambdas through which a reference is
+/// followed.
+static constexpr unsigned MaxDepth = 3;
+
+/// Joins the uses that another function makes of Variable.
+static Use usesIn(const FunctionDecl &Function, const VarDecl &Variable,
+                  StringRef Kind, const FunctionView &View, unsigned Depth) {
+  if (Depth == MaxDepth)
+    return Use::TakesAway;
+  FunctionView Inner(Function, View.Heap);
+  Use All = Use::Harmless;
+  for (const DeclRefExpr *Ref : Inner.refs(Variable)) {
+    const Expr *Site = nullptr;
+    All = std::max(All, useOf(*Ref, Kind, Inner, Site, Depth + 1));
+  }
+  return All;
+}
+
+/// Classifies what Call does to its argument, a local that is passed by a
+/// reference through which it may be changed.
+static Use useOfArgument(const CallExpr &Call, const Stmt *Argument,
+                         StringRef Kind, const FunctionView &View,
+                         const Expr *&Site, unsigned Depth) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  unsigned I = llvm::find(Call.arguments(), Argument) - Call.arg_begin();
+  if (!Callee || I >= Callee->getNumParams() ||
+      !Callee->getParamDecl(I)->getType()->isLValueReferenceType())
+    return Use::TakesAway;
+  Site = &Call;
+  if (isOfStd(*Callee))
+    return identifierOf(Callee) == "getline" ? Use::Fills : Use::TakesAway;
+  auto *Method = dyn_cast<CXXMethodDecl>(Callee);
+  const FunctionDecl *Definition = Callee->getDefinition();
+  if (!Definition || !Definition->getBody() || (Method && Method->isVirtual()))
+    return Use::Lent;
+  return usesIn(*Definition, *Definition->getParamDecl(I), Kind, View, Depth);
+}
+
+/// Classifies the use of a local, or of a parameter that refers to one.
+///
+/// pre: the kind of what Ref names is Kind.
+static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
+                 const FunctionView &View, const Expr *&Site, unsigned Depth) {
   const Stmt *Child = &Ref, *P = View.parent(&Ref);
-  bool Const = false;
+  bool Const = Ref.getType().isConstQualified();
   while (P && (isa<ParenExpr>(P) || isa<ImplicitCastExpr>(P))) {
     if (auto *Cast = dyn_cast<ImplicitCastExpr>(P))
       Const |= Cast->getType().isConstQualified();
@@ -173,7 +253,8 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
     const CXXMethodDecl *Method = Call->getMethodDecl();
     if (!Method)
       return Use::TakesAway;
-    if (llvm::is_contained({"swap", "release"}, identifierOf(Method)))
+    if (llvm::is_contained({"swap", "release", "extract", "merge", "splice"},
+                           identifierOf(Method)))
       return Use::TakesAway;
     if (fills(*Call, Kind, View.Context)) {
       Site = Call;
@@ -182,6 +263,14 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
     return Use::Harmless;
   }
   if (auto *Operator = dyn_cast_or_null<CXXOperatorCallExpr>(P)) {
+    if (Operator->getOperator() == OO_Subscript && Kind.ends_with("map")) {
+      Site = Operator;
+      return Use::Fills;
+    }
+    // `stream << value` and `stream >> value`.
+    if (isStringStream(Kind) && Operator->getNumArgs() == 2 &&
+        Operator->getArg(0) == Child)
+      return Use::Harmless;
     // Accepts v[i], *p, p->f and a == b, and assignments to the local variable:
     // after an assignment, the variable keeps its memory or has freed it.
     return Operator->getNumArgs() > 0 && Operator->getArg(0) == Child &&
@@ -193,11 +282,44 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
   }
   if (Const && Kind != "shared_ptr")
     return Use::Harmless; // Read, or copied.
+  if (auto *Call = dyn_cast_or_null<CallExpr>(P)) {
+    if (isStringStream(Kind) && Call->getDirectCallee() &&
+        identifierOf(Call->getDirectCallee()) == "getline")
+      return Use::Harmless;
+    return useOfArgument(*Call, Child, Kind, View, Site, Depth);
+  }
+  // A lambda that captures the local by reference is used as long as the local
+  // exists.
+  if (auto *Lambda = dyn_cast_or_null<LambdaExpr>(P))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref.getDecl()))
+      return usesIn(*Lambda->getCallOperator(), *Variable, Kind, View, Depth) ==
+                     Use::TakesAway
+                 ? Use::TakesAway
+                 : Use::Harmless;
   // The range of a range-for.
   if (auto *Declaration = dyn_cast_or_null<DeclStmt>(P))
     if (isa_and_nonnull<CXXForRangeStmt>(View.parent(Declaration)))
       return Use::Harmless;
   return Use::TakesAway;
+}
+
+/// Returns the call that appends to the string Ref names, if it stands in a
+/// loop of its own within Loop, so that the string grows beyond a short one.
+static const Expr *appendsInLoop(const DeclRefExpr &Ref, const Stmt *Loop,
+                                 const FunctionView &View) {
+  auto *Operator = dyn_cast_or_null<CXXOperatorCallExpr>(View.parent(&Ref));
+  auto *Member = dyn_cast_or_null<MemberExpr>(View.parent(&Ref));
+  const Expr *Call = Operator;
+  StringRef Name = Member ? identifierOf(Member->getMemberDecl()) : "";
+  if (Member)
+    Call = dyn_cast_or_null<CXXMemberCallExpr>(View.parent(Member));
+  bool Appends = Operator ? Operator->getOperator() == OO_PlusEqual &&
+                                Operator->getArg(0) == &Ref
+                          : Name == "append" || Name == "push_back";
+  const Stmt *Around = Call && Appends ? View.loopAround(*Call) : nullptr;
+  return Around && Around != Loop && !hasFewIterations(Around, View.Context)
+             ? Call
+             : nullptr;
 }
 
 std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
@@ -207,9 +329,9 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
     return std::nullopt;
   StringRef Kind = stdKindOf(Variable.getType());
   if (Kind != "vector" && Kind != "basic_string" && Kind != "unique_ptr" &&
-      Kind != "shared_ptr")
+      Kind != "shared_ptr" && !isOfNodes(Kind) && !isStringStream(Kind))
     return std::nullopt;
-  if (Kind == "vector" && holdsThreads(Variable.getType()))
+  if (holdsThreads(Variable.getType()))
     return std::nullopt;
   IterationLocal Found{&Variable, nullptr, Kind, nullptr};
   for (const Stmt *Loop : View.loops())
@@ -221,19 +343,34 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
   if (!Found.Loop)
     return std::nullopt;
   Found.Allocates = allocatingInit(Variable, Kind, View);
+  const Stmt *Body = loopBody(Found.Loop);
+  const Expr *Lent = nullptr;
+  bool IsRead = false;
   for (const DeclRefExpr *Ref : View.refs(Variable)) {
     const Expr *Site = nullptr;
-    switch (useOf(*Ref, Kind, View, Site)) {
-    case Use::TakesAway:
+    Use Is = useOf(*Ref, Kind, View, Site);
+    if (Is == Use::TakesAway)
       return std::nullopt;
-    case Use::Fills:
-      if (!Found.Allocates && isSure(Site, loopBody(Found.Loop), View))
-        Found.Allocates = Site;
-      break;
-    case Use::Harmless:
-      break;
-    }
+    if (Is == Use::Lent && !Lent && isSure(Site, Body, View))
+      Lent = Site;
+    IsRead |= Is == Use::Harmless;
+    if (Is == Use::Harmless)
+      Site = nullptr;
+    if (!Site && Kind == "basic_string")
+      Site = appendsInLoop(*Ref, Found.Loop, View);
+    if (Site && Is != Use::Lent && !Found.Allocates && isSure(Site, Body, View))
+      Found.Allocates = Site;
   }
+  auto *Made = dyn_cast_or_null<CXXConstructExpr>(Variable.getInit());
+  // An empty vector that is passed on and then read is a result.
+  if (!Found.Allocates && IsRead && Kind == "vector" && Made &&
+      Made->getNumArgs() == 0)
+    Found.Allocates = Lent;
+  Found.IsReadOnlyCopy =
+      Found.Allocates == Made && Made &&
+      Made->getConstructor()->isCopyConstructor() &&
+      !ExprMutationAnalyzer(*View.Function.getBody(), View.Context)
+           .isMutated(&Variable);
   if (!Found.Allocates || !View.isRepeated(Found.Allocates))
     return std::nullopt;
   return Found;

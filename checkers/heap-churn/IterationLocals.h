@@ -19,8 +19,10 @@ namespace vfriendly::tidy {
 struct IterationLocal {
   const clang::VarDecl *Variable = nullptr;
   const clang::Stmt *Loop = nullptr;
-  llvm::StringRef Kind; ///< vector, basic_string, unique_ptr, shared_ptr
+  llvm::StringRef Kind; ///< vector, basic_string, map, unique_ptr, ...
   const clang::Expr *Allocates = nullptr; ///< The expression that allocates.
+  /// True if Variable is a copy that nothing changes.
+  bool IsReadOnlyCopy = false;
 };
 
 std::optional<IterationLocal> findIterationLocal(const clang::VarDecl &Variable,

@@ -25,6 +25,23 @@ static constexpr llvm::StringLiteral AllocatesItself =
 static constexpr llvm::StringLiteral KeepObject =
     "reuse one object for all iterations";
 
+static constexpr llvm::StringLiteral CopiesInVain =
+    " is copied in each iteration of a loop, and the copy is only read";
+
+/// Returns what keeps the memory of Local from one iteration to the next.
+static StringRef remedyFor(const IterationLocal &Local) {
+  if (Local.IsReadOnlyCopy)
+    return "refer to the original, or assign to a vector that keeps its memory";
+  if (Local.Kind.ends_with("_ptr"))
+    return KeepObject;
+  if (Local.Kind.ends_with("stringstream"))
+    return "declare it before the loop, and empty it by str and clear";
+  if (Local.Kind == "vector" || Local.Kind == "basic_string")
+    return "declare it before the loop, so that it keeps its memory";
+  return "use a sorted vector that is declared before the loop, or a memory "
+         "resource that keeps the nodes";
+}
+
 /// Returns true if the loop retries with a larger size: `n *= 2`. Such a loop
 /// seldom iterates.
 static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
@@ -58,18 +75,14 @@ static const Expr *expressionAt(const LoweredPlace &Place, HeapOp Op,
     if (Call.Op == Op && IsThere(*Call.Site))
       return Call.Site;
   const Expr *Call = nullptr, *Other = nullptr;
-  auto Walk = [&](auto &Self, const Stmt *S) -> void {
-    auto *E = dyn_cast<Expr>(S);
-    bool IsCall = isa<CallExpr, CXXConstructExpr>(S);
-    if (E && !(IsCall ? Call : Other) && IsThere(*E))
-      (IsCall ? Call : Other) = E;
-    if (isa<LambdaExpr>(S))
-      return; // A lambda's body is a function of its own.
-    for (const Stmt *Child : S->children())
-      if (Child)
-        Self(Self, Child);
-  };
-  Walk(Walk, View.Function.getBody());
+  // The body of a lambda is a function of its own.
+  forEachStmt(View.Function.getBody(),
+              [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                auto *E = dyn_cast<Expr>(S);
+                bool IsCall = isa<CallExpr, CXXConstructExpr>(S);
+                if (E && !(IsCall ? Call : Other) && IsThere(*E))
+                  (IsCall ? Call : Other) = E;
+              });
   return Call ? Call : Other;
 }
 
@@ -137,10 +150,10 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
       continue;
     Reported.insert(Variable);
     Reported.insert(Local->Allocates);
-    bool Pointer = Local->Kind.ends_with("_ptr");
     report(Variable->getLocation(),
-           "'" + Variable->getName() + "'" + AllocatesItself,
-           Pointer ? KeepObject : "declare it before the loop")
+           "'" + Variable->getName() + "'" +
+               (Local->IsReadOnlyCopy ? CopiesInVain : AllocatesItself),
+           remedyFor(*Local))
         << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
   }

@@ -34,9 +34,9 @@ void stays(int n) {
   for (int i = 0; i < n; ++i) {
     std::vector<Loud> loud;
     loud.emplace_back();
-    // Sized anew in each iteration: clear would not do.
-    std::vector<int> sized(100);
-    read(sized);
+    // With elements in braces: clear would not do (fix-containers.cpp has what assign does).
+    std::vector<int> listed{i, n};
+    read(listed);
     // Looks at what changes.
     std::vector<int> filled;
     filled.push_back(i);

@@ -50,7 +50,7 @@ void pointers(int n) {
 
 void containers(int n) {
   for (int i = 0; i < n; ++i) {
-    // CHECK: :[[@LINE+1]]:22: warning: 'pushed' allocates and releases memory in each iteration of a loop: {{.*}}; declare it before the loop (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:22: warning: 'pushed' allocates and releases memory in each iteration of a loop: {{.*}}; declare it before the loop, so that it keeps its memory (guidelines/heap-churn.md)
     std::vector<int> pushed;
     for (int j = 0; j < i; ++j)
       pushed.push_back(j);
