@@ -8,6 +8,8 @@
 
 #include "checkers/heap-churn/HeapCalls.h"
 
+#include "checkers/heap-churn/HeapWrappers.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -146,11 +148,20 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
 }
 
 const HeapFunction *HeapCalls::find(const FunctionDecl &F) {
-  auto [Place, New] = Known.try_emplace(F.getCanonicalDecl(), std::nullopt);
-  if (New)
-    Place->second = classify(F);
-  return Place->second ? &*Place->second : nullptr;
+  // A function that calls itself is none of these, whatever else it does.
+  auto [Place, New] = Known.try_emplace(F.getCanonicalDecl(), nullptr);
+  if (!New)
+    return Place->second.get();
+  std::optional<HeapFunction> Does = classify(F);
+  if (!Does)
+    return nullptr;
+  // classify may have added entries, and so moved this one.
+  return (Known[F.getCanonicalDecl()] = std::make_unique<HeapFunction>(*Does))
+      .get();
 }
+
+/// Maximum number of wrappers around one another that are looked into.
+static constexpr unsigned MaxWrapped = 6;
 
 std::optional<HeapFunction> HeapCalls::classify(const FunctionDecl &F) {
   auto *Method = dyn_cast<CXXMethodDecl>(&F);
@@ -178,7 +189,14 @@ std::optional<HeapFunction> HeapCalls::classify(const FunctionDecl &F) {
     }
     return Does;
   }
-  return std::nullopt;
+  if (std::optional<HeapFunction> Promised = readDeclaration(F))
+    return Promised;
+  if (Wrapped == MaxWrapped)
+    return std::nullopt;
+  ++Wrapped;
+  std::optional<HeapFunction> Summary = summarizeBody(F, *this);
+  --Wrapped;
+  return Summary;
 }
 
 } // namespace vfriendly::tidy

@@ -9,9 +9,9 @@
 //   if (std::optional<HeapCall> Call = Heap.match(E))
 //     if (Call->Op == HeapOp::Release) ... Call->Pointer
 //
-// Recognizes new and delete, the functions in HeapNames.def, and functions with
-// the attribute malloc or ownership. Does not look into functions that call
-// these; LoweredHeap.h does.
+// Recognizes new and delete, the functions in HeapNames.def, functions with the
+// attribute malloc or ownership, and functions of the program that do the same
+// (HeapWrappers.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
 #include "llvm/ADT/DenseMap.h"
+#include <memory>
 #include <optional>
 
 namespace vfriendly::tidy {
@@ -56,8 +57,9 @@ public:
 private:
   std::optional<HeapFunction> classify(const clang::FunctionDecl &F);
 
-  llvm::DenseMap<const clang::FunctionDecl *, std::optional<HeapFunction>>
+  llvm::DenseMap<const clang::FunctionDecl *, std::unique_ptr<HeapFunction>>
       Known;
+  unsigned Wrapped = 0; ///< Bodies that are being summarized.
 };
 
 /// Returns the variable that E names, ignoring casts and parentheses; null if

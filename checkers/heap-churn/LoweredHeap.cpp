@@ -11,6 +11,7 @@
 #include "checkers/common/PerUnit.h"
 #include "passes/analysis/heap/IterationBlocks.h"
 
+#include "clang/AST/DeclCXX.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -38,10 +39,13 @@ void LoweredHeap::tellHeap(llvm::Function &F, const FunctionDecl &D) {
   const HeapFunction *Does = Heap->find(D);
   if (!Does)
     return;
+  auto *Method = dyn_cast<CXXMethodDecl>(&D);
+  unsigned Pointer =
+      Does->Pointer.value_or(0) + (Method && Method->isInstance() ? 1 : 0);
   bool Takes = Does->Op == HeapOp::Allocate && F.getReturnType()->isPointerTy(),
        Gives = Does->Op == HeapOp::Release && Does->Pointer &&
-               *Does->Pointer < F.arg_size() &&
-               F.getArg(*Does->Pointer)->getType()->isPointerTy();
+               Pointer < F.arg_size() &&
+               F.getArg(Pointer)->getType()->isPointerTy();
   if (Takes || Gives) {
     F.addFnAttrs(llvm::AttrBuilder(F.getContext())
                      .addAllocKindAttr(Takes ? llvm::AllocFnKind::Alloc
@@ -51,7 +55,7 @@ void LoweredHeap::tellHeap(llvm::Function &F, const FunctionDecl &D) {
     F.addFnAttr("alloc-family", "malloc");
   }
   if (Gives)
-    F.addParamAttr(*Does->Pointer, llvm::Attribute::AllocatedPointer);
+    F.addParamAttr(Pointer, llvm::Attribute::AllocatedPointer);
 }
 
 void LoweredHeap::tell(const LoweredFunctions &Functions) {

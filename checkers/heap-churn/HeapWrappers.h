@@ -1,0 +1,35 @@
+//===- HeapWrappers.h - Heap functions of the program -----------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// HeapCalls asks these functions about functions that no table and no attribute
+// describes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_HEAPWRAPPERS_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_HEAPWRAPPERS_H
+
+#include "checkers/heap-churn/HeapCalls.h"
+
+namespace vfriendly::tidy {
+
+/// Returns what the body of F does to the heap if each call of F does the same:
+/// returns a block that nothing else points to, resizes the block that it is
+/// passed, or releases that block. Otherwise, and if F has no body, returns
+/// nothing.
+std::optional<HeapFunction> summarizeBody(const clang::FunctionDecl &F,
+                                          HeapCalls &Heap);
+
+/// Returns what the declaration of F promises by convention: `void *app_malloc
+/// (size_t)`, `void app_free(void *)`. Such a name counts only if F has no
+/// body.
+std::optional<HeapFunction> readDeclaration(const clang::FunctionDecl &F);
+
+} // namespace vfriendly::tidy
+
+#endif
