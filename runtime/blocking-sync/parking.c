@@ -16,9 +16,9 @@
 #define VF_LOOK_NS 10000000u
 
 /* Runs early, so that in a child without MADV_WIPEONFORK the table is reset
- * before any other fork handler takes a lock. Priorities up to 100 are reserved
- * for the compiler. */
-__attribute__((constructor(101))) static void prepare(void) {
+ * before any other fork handler takes a lock; but after it is known where the
+ * table is (process_wide.c). */
+__attribute__((constructor(102))) static void prepare(void) {
   vf_parking_prepare();
 }
 

@@ -216,7 +216,8 @@ static void begin_exit(void *unused) {
   is_at_exit = true;
 }
 
-/* Before the other constructors of this library, which use the objects. */
+/* Before the other constructors of this library, which use the objects.
+ * Priorities up to 100 are reserved for the compiler. */
 __attribute__((constructor(101))) void vf_find_others(void) {
   may_go = !stays();
   dl_iterate_phdr(look_at, NULL);

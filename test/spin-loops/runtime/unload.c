@@ -49,6 +49,7 @@ void plugin_unlock(vf_mutex *mutex) { vf_mutex_unlock(mutex); }
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef OWN
@@ -152,6 +153,20 @@ static void *locks(void *unused) {
   return unused;
 }
 
+/* A child of a fork, which has no waiter, does not hand the lock to one. */
+static void in_child(struct plugin *it) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20); /* It would wait for ever. */
+    it->unlock(&mutex);
+    it->lock(&mutex);
+    it->unlock(&mutex);
+    _exit(0);
+  }
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* A waiter in one, woken by the other; and a lock that both take. */
 static void both(const char *first_file, const char *second_file) {
   second = open_one(second_file);
@@ -169,6 +184,8 @@ static void both(const char *first_file, const char *second_file) {
     CHECK(pthread_create(&thread, NULL, locks, NULL) == 0);
     sleep_ms(3); /* It sleeps until the other one wakes it. */
     CHECK(turns == 0);
+    if (i % 10 == 0)
+      in_child(&first);
     first.unlock(&mutex);
     for (int k = 0; k != 200; ++k) {
       first.lock(&mutex);
