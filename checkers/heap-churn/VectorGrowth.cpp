@@ -36,14 +36,22 @@ static const CXXMemberCallExpr *callOn(const DeclRefExpr &Ref,
              : nullptr;
 }
 
+/// What a statement may leave without leaving an iteration of the loop.
+struct Inside {
+  bool Loop = false, Switch = false;
+};
+
 /// Returns true if every iteration runs to its end, and only the loop's
-/// condition ends the loop.
-static bool runsAllIterations(const Stmt *S) {
-  if (isa<BreakStmt, ContinueStmt, ReturnStmt, GotoStmt, CXXThrowExpr,
-          CoreturnStmt, LambdaExpr>(S))
+/// condition ends the loop. Inner loops may end as they like.
+static bool runsAllIterations(const Stmt *S, Inside Of = {}) {
+  if (isa<ReturnStmt, GotoStmt, CXXThrowExpr, CoreturnStmt, LambdaExpr>(S) ||
+      (isa<ContinueStmt>(S) && !Of.Loop) ||
+      (isa<BreakStmt>(S) && !Of.Loop && !Of.Switch))
     return false;
-  return llvm::all_of(S->children(), [](const Stmt *Child) {
-    return !Child || runsAllIterations(Child);
+  Of.Loop |= isLoop(S);
+  Of.Switch |= isa<SwitchStmt>(S);
+  return llvm::all_of(S->children(), [&](const Stmt *Child) {
+    return !Child || runsAllIterations(Child, Of);
   });
 }
 

@@ -123,13 +123,39 @@ int reserved(unsigned n) {
   return sum + copies.size() + copies.back();
 }
 
+// FIXED-LABEL: int first_of(
+int first_of(unsigned n) {
+  std::vector<unsigned> divisors;
+  unsigned sum = 0;
+  // FIXED: {{^}}  divisors.reserve(n);
+  // FIXED-NEXT: {{^}}  for (unsigned i = 0; i < n; ++i) {
+  for (unsigned i = 0; i < n; ++i) {
+    unsigned found = 1;
+    for (unsigned d = 2; d < i; ++d) {
+      if (i % d)
+        continue;
+      found = d;
+      break;
+    }
+    switch (found) {
+    case 1:
+      sum += i;
+      break;
+    default:
+      sum += found;
+    }
+    divisors.push_back(found);
+  }
+  return sum + divisors.size() + divisors.back();
+}
+
 int main(int argc, char **argv) {
   std::printf("%d %d %d ", vectors(0), vectors(50), vectors(5000));
   {
     std::vector<int> numbers{1, 50, 1000};
     std::printf("%d %d ", strings({}), strings(numbers));
   }
-  std::printf("%d %d ", reserved(1), reserved(100));
+  std::printf("%d %d %d ", reserved(1), reserved(100), first_of(100));
   std::printf("%d %d %ld live\n", buffers(20), reversed(100), live);
   if (argc > 1)
     std::printf("%s %ld\n", argv[1], calls);
