@@ -13,6 +13,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtOpenMP.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
@@ -99,7 +100,10 @@ void FunctionBodies::Walker::walk(const Stmt &S) {
     for (const Decl *D : Declaration->decls())
       if (auto *Variable = dyn_cast<VarDecl>(D))
         noteDestructor(Variable->getType());
-  if (auto *Lambda = dyn_cast<LambdaExpr>(&S)) {
+  auto *Directive = dyn_cast<OMPExecutableDirective>(&S);
+  if (Directive && Directive->hasAssociatedStmt()) {
+    walk(*Directive->getRawStmt());
+  } else if (auto *Lambda = dyn_cast<LambdaExpr>(&S)) {
     for (const Expr *Init : Lambda->capture_inits())
       if (Init)
         walk(*Init);

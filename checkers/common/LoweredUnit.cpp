@@ -144,9 +144,12 @@ public:
   }
 
 private:
+  /// Returns the declaration of F, or of the function around the OpenMP region
+  /// that clang has made F of.
   const FunctionDecl *declOf(const llvm::Function &F) {
+    StringRef Name = F.getName().split(".omp_outlined").first;
     return dyn_cast_or_null<FunctionDecl>(
-        Generator->GetDeclForMangledName(F.getName()));
+        Generator->GetDeclForMangledName(Name));
   }
 
   void forJudge(IrJudge &Judge,

@@ -11,6 +11,7 @@
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/StmtOpenMP.h"
 
 using namespace clang;
 
@@ -59,6 +60,9 @@ void FunctionView::walk(const Stmt *S) {
     Parents[Child] = S;
     walk(Child);
   };
+  if (auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+      Directive && Directive->hasAssociatedStmt())
+    return Enter(Directive->getRawStmt());
   if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
     for (const Expr *Init : Lambda->capture_inits())
       Enter(Init);

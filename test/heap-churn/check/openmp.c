@@ -1,0 +1,39 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks in regions of OpenMP, which clang makes functions of their own of.
+// REQUIRES: openmp
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-loop-allocation' %s -- -std=gnu11 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+
+#include <stdlib.h>
+
+double use(double *memory, int n);
+void keep(double *memory);
+
+double rows(int n) {
+  double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (int i = 0; i < n; i++) {
+    // CHECK: :[[@LINE+1]]:19: warning: 'row' is allocated by 'malloc' and released in each iteration of a loop
+    double *row = malloc(n * sizeof *row);
+    sum += use(row, n);
+    free(row);
+  }
+  return sum;
+}
+// Not reported: a block for each thread; one that another function keeps; one in each task.
+double once(int n) {
+  double sum = 0;
+#pragma omp parallel reduction(+ : sum)
+  {
+    double *row = malloc(n * sizeof *row);
+#pragma omp for
+    for (int i = 0; i < n; i++)
+      sum += use(row, n);
+    free(row);
+#pragma omp for
+    for (int i = 0; i < n; i++)
+      keep(malloc(n));
+  }
+  return sum;
+}
