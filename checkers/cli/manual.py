@@ -44,6 +44,13 @@ def page(words: list[str], sentence: str, to: Path) -> None:
                                         "PYTHONDONTWRITEBYTECODE": "1"})
 
 
+def completion() -> str:
+    text: str = shtab.complete(cli.parser_of(cli.names()), "bash")
+    # shtab 1.5, which Debian 12 has, takes only the first choice of each, and then all of them for one word.
+    return text.replace('_choices"\n', '_choices[@]"\n').replace(
+        '$(compgen -W "${current_action_choices}"', '$(IFS=" "; compgen -W "${current_action_choices}"')
+
+
 def main() -> None:
     manual, completions = Path(sys.argv[1], "man/man1"), Path(sys.argv[1], "bash-completion/completions")
     for folder in (manual, completions):
@@ -51,7 +58,7 @@ def main() -> None:
     page([], (vfriendly.__doc__ or "").rstrip("."), manual)
     for name in cli.names():
         page([name], importlib.import_module(f"vfriendly.commands.{name}").SENTENCE.rstrip("."), manual)
-    (completions / "vfriendly").write_text(shtab.complete(cli.parser_of(cli.names()), "bash"), encoding="utf-8")
+    (completions / "vfriendly").write_text(completion(), encoding="utf-8")
 
 
 main()
