@@ -89,13 +89,16 @@ bool vf_env_number(const char *name, uint64_t low, uint64_t high,
 int vf_env_word(const char *name, const char *const *words, int n, int preset) {
   const char *value = vf_env_get(name);
   char allowed[64] = "";
+  size_t length = 0;
   if (!value)
     return preset;
   for (int i = 0; i < n; ++i) {
     if (strcmp(value, words[i]) == 0)
       return i;
-    strcat(allowed, i == 0 ? "" : i == n - 1 ? " or " : ", ");
-    strcat(allowed, words[i]);
+    const char *before = i == 0 ? "" : i == n - 1 ? " or " : ", ";
+    if (length < sizeof allowed)
+      length += (size_t)snprintf(allowed + length, sizeof allowed - length,
+                                 "%s%s", before, words[i]);
   }
   vf_env_complain(name, value, allowed, words[preset]);
   return preset;

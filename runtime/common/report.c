@@ -19,10 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* The linker's search for each function that a library names costs every
+ * process 1000 instructions at its start. What only a report needs is therefore
+ * done by functions that the libraries name anyway, such as syscall. */
 
 /* More libraries than there are. */
 #define VF_REPORTS 8
@@ -94,14 +99,29 @@ static void keep_stderr(void) {
   vf_reports_1.inode = now.st_ino;
   if (*path)
     return;
-  int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, VF_COPY_FROM);
+  int copy =
+      (int)syscall(SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, VF_COPY_FROM);
   if (copy < 0)
     return;
   vf_reports_1.copy = copy;
   pthread_atfork(NULL, NULL, vf_report_drop_copy);
 }
 
+static void copy(char *to, const char *from) {
+  memcpy(to, from, strlen(from) + 1);
+}
+
+static bool is_terminal(int file) {
+  char settings[128]; /* The kernel's structure has 36 bytes. */
+  return syscall(SYS_ioctl, file, TCGETS, settings) == 0;
+}
+
 static void terminate(int number);
+
+static void let_end(int number) {
+  struct sigaction fatal = {.sa_handler = SIG_DFL};
+  sigaction(number, &fatal, NULL);
+}
 
 static bool terminates_by_us(void) {
   struct sigaction now;
@@ -119,12 +139,10 @@ static void terminate(int number) {
     for (int i = 0; i < VF_REPORTS; ++i)
       if (vf_reports_1.list[i].print)
         vf_reports_1.list[i].print();
-  signal(number, SIG_DFL);
-  sigset_t this_one;
-  sigemptyset(&this_one);
-  sigaddset(&this_one, number);
-  pthread_sigmask(SIG_UNBLOCK, &this_one, NULL);
-  raise(number);
+  let_end(number);
+  uint64_t this_one = UINT64_C(1) << (number - 1);
+  syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &this_one, NULL, sizeof this_one);
+  syscall(SYS_tgkill, self, syscall(SYS_gettid), number);
 }
 
 /* Does nothing in the first process of a container: the kernel would not let
@@ -135,7 +153,6 @@ static void handle_sigterm(void) {
       (action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL)
     return;
   action = (struct sigaction){.sa_handler = terminate, .sa_flags = SA_RESTART};
-  sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, NULL);
 }
 
@@ -146,7 +163,7 @@ static bool read_setting(void) {
   if (!value || (!strchr(value, '/') && !strchr(value, '.')) ||
       strlen(value) >= sizeof path)
     return vf_env_choice("VF_STATS", "0", "1", false);
-  strcpy(path, value);
+  copy(path, value);
   return true;
 }
 
@@ -180,17 +197,14 @@ void vf_report_at_exit(void (*print)(void)) {
       /* From now on the handler of SIGTERM must neither print this report a
        * second time nor call functions of a library that may be unloaded. */
       if (terminates_by_us())
-        signal(SIGTERM, SIG_DFL);
+        let_end(SIGTERM);
       print();
       vf_reports_1.list[i].print = NULL;
       vf_reports_1.list[i].library = NULL;
     }
 }
 
-/* Returns a descriptor, or -1 with errno. The system calls of this walk are
- * made by syscall, which the libraries call anyway: the linker's search for
- * each further function would cost every process 1000 instructions at its
- * start. */
+/* Returns a descriptor, or -1 with errno. */
 static int open_at(int folder, const char *name, int flags) {
   return (int)syscall(SYS_openat, folder, name, flags | O_CLOEXEC, 0600);
 }
@@ -242,8 +256,8 @@ static bool follow(struct walk *walk, int link, const char *after) {
     return enter(walk, -1);
   }
   target[n] = '/';
-  strcpy(target + n + 1, after);
-  strcpy(walk->rest, target);
+  copy(target + n + 1, after);
+  copy(walk->rest, target);
   walk->at = walk->rest;
   return *target != '/' ||
          enter(walk, open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY));
@@ -279,7 +293,7 @@ static const char *walk_to_last(struct walk *walk) {
 static int open_to_append(const char *name) {
   struct walk walk;
   walk.links = 0;
-  strcpy(walk.rest, name);
+  copy(walk.rest, name);
   walk.at = walk.rest;
   walk.folder =
       open_at(AT_FDCWD, *name == '/' ? "/" : ".", O_PATH | O_DIRECTORY);
@@ -304,17 +318,22 @@ static int open_to_append(const char *name) {
  * cannot be opened, of stderr, which the caller must not close. */
 static int open_file(void) {
   char name[sizeof path + 32];
-  const char *mark = strstr(path, "%p");
+  const char *mark = strchr(path, '%');
+  while (mark && mark[1] != 'p')
+    mark = strchr(mark + 1, '%');
   if (mark)
     snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - path), path,
              (long)getpid(), mark + strlen("%p"));
   else
-    strcpy(name, path);
+    copy(name, path);
   int file = open_to_append(name);
   if (file >= 0)
     return file;
-  dprintf(first_stderr(), "vfriendly: VF_STATS: %s: %s; writing to stderr\n",
-          name, strerror(errno));
+  char line[sizeof name + 128];
+  int n = snprintf(line, sizeof line,
+                   "vfriendly: VF_STATS: %s: %m; writing to stderr\n", name);
+  if (n > 0 && write(first_stderr(), line, (size_t)n) < 0)
+    n = 0; /* There is nowhere to report it. */
   *path = '\0';
   return first_stderr();
 }
@@ -415,7 +434,7 @@ static void tell_counters(struct vf_report *report, const char *library,
 void vf_report_counters(struct vf_report *report, const char *library,
                         const char *const *names, const uint64_t *counters,
                         int n) {
-  report->is_for_people = !*path && isatty(first_stderr());
+  report->is_for_people = !*path && is_terminal(first_stderr());
   if (report->is_for_people) {
     tell_counters(report, library, names, counters, n);
     return;

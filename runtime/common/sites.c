@@ -11,8 +11,10 @@
 #include "common/hash.h"
 #include "common/process_wide.h"
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Number of histogram bins. Bin i counts times from 2^i ns; the last one
@@ -133,7 +135,8 @@ static void print_place(struct vf_report *report, const char *name,
                         uintptr_t offset) {
   char path[256];        /* Longer paths are truncated. */
   if (!name || !*name) { /* The program itself has no name here. */
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
+                     sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
     name = path;
   }

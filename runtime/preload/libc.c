@@ -140,11 +140,22 @@ static const struct {
                   {VF_SEMS, " semaphores", sem_is_known}};
 #define PRIMITIVES (sizeof primitives / sizeof *primitives)
 
+/* Returns N of glibc's version 2.N, or 0 for another. */
+static int minor_version(void) {
+  const char *version = gnu_get_libc_version();
+  if (version[0] != '2' || version[1] != '.')
+    return 0;
+  int minor = 0;
+  for (version += 2; *version >= '0' && *version <= '9' && minor < 1000;
+       ++version)
+    minor = 10 * minor + (*version - '0');
+  return minor;
+}
+
 static uint32_t what_is_known(void) {
   uint32_t known = VF_DECIDED;
-  int minor = 0;
-  if (sscanf(gnu_get_libc_version(), "2.%d", &minor) != 1 ||
-      minor < VF_LIBC_FIRST || minor > VF_LIBC_LAST)
+  int minor = minor_version();
+  if (minor < VF_LIBC_FIRST || minor > VF_LIBC_LAST)
     return known;
   for (size_t i = 0; i < PRIMITIVES; ++i)
     if (primitives[i].is_known())

@@ -5,7 +5,7 @@
  *===----------------------------------------------------------------------===*
  *
  * System calls are made by syscall(): libc's open and pread are cancellation
- * points.
+ * points. Few functions of libc are called, for the reason in common/report.c.
  *===----------------------------------------------------------------------===*/
 
 #ifndef _GNU_SOURCE
@@ -63,7 +63,8 @@ static bool keep_file(struct vf_group_file *kept, const char *path) {
   int file = open_file(path);
   if (file < 0)
     return false;
-  int high = fcntl(file, F_DUPFD_CLOEXEC, VF_GROUP_FILES_FROM);
+  int high =
+      (int)syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, VF_GROUP_FILES_FROM);
   close(file);
   if (high < 0)
     return false;
@@ -232,12 +233,13 @@ void vf_cpu_groups_close(struct vf_cpu_groups *groups) {
 static bool lists(const char *list, const char *word) {
   size_t length = strlen(word);
   for (;;) {
-    size_t n = strcspn(list, ",");
+    const char *comma = strchr(list, ',');
+    size_t n = comma ? (size_t)(comma - list) : strlen(list);
     if (n == length && strncmp(list, word, n) == 0)
       return true;
-    if (list[n] == '\0')
+    if (!comma)
       return false;
-    list += n + 1;
+    list = comma + 1;
   }
 }
 
@@ -289,8 +291,19 @@ static size_t join(char *buffer, size_t size, size_t at,
   join(buffer, sizeof(buffer), at, (const char *const[]){__VA_ARGS__, NULL})
 
 static bool is_there(const char *path) {
-  struct stat status;
-  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+  int folder = (int)syscall(SYS_openat, AT_FDCWD, path,
+                            O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (folder >= 0)
+    close(folder);
+  return folder >= 0;
+}
+
+/* Returns true if a part of the path is "..", or begins with it. */
+static bool leads_up(const char *path) {
+  for (; (path = strchr(path, '/')); ++path)
+    if (path[1] == '.' && path[2] == '.')
+      return true;
+  return false;
 }
 
 /* Finds the folder of the group `path` of the hierarchy that is mounted at
@@ -304,7 +317,7 @@ static bool find_folder(struct vf_group_folder *folder, const char *mount,
     return false;
   while (folder->path[folder->root_length - 1] == '/')
     folder->path[--folder->root_length] = '\0';
-  if (strstr(path, "/..")) /* outside of the namespace */
+  if (leads_up(path)) /* outside of the namespace */
     path = "";
   for (; path && *path; path = strchr(path + 1, '/')) {
     folder->length = JOIN(folder->path, folder->root_length, path);
