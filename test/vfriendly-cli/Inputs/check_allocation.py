@@ -68,7 +68,7 @@ def ranked(folder):
     file = project.root / "p.json"
     file.write_text(shown.to_json())
     assert read(str(file)) == shown
-    said = table.verdict(shown)
+    [said] = table.verdict(shown)
     assert said.startswith("65.0 % of the CPU time goes to allocation, most of it in churn (churn.c:"), said
     first, *others = project.sarif("--profile", "p.json", status=1)["results"]
     where = first["locations"][0]["physicalLocation"]
