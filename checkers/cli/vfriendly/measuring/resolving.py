@@ -33,8 +33,8 @@ _SYNC = {"futex", "futex_waitv", "semop", "semtimedop", "nanosleep", "clock_nano
 _WHATS = {kinds.BLOCK: "block", kinds.WAKE: "wake", kinds.SHOOTDOWN: "shootdown", kinds.FAULT: "fault"}
 # Modules of code that is in no file: //anon in the kernel's events.
 _NO_FILE = ("[anonymous]", "[unknown]")
-# Frames in which the loop of a wait is looked for: std::atomic's load of unoptimized code is two calls deep.
-_CALLERS = 3
+# Frames in which the loop of a wait is looked for: std::atomic's load of unoptimized code is three calls deep.
+_CALLERS = 4
 # Share of the samples below which the code around an address is not looked at.
 _LEAST_SHARE = 0.002
 
@@ -115,15 +115,17 @@ class Resolver:
         # Tools would wait for ever for a FIFO in place of a file.
         self.symbols.load(p for _, places in located for p in places if self._elf(p[0]))
         # The loop of a wait may be in a caller: of a yield, or of a function that was not inlined.
-        tops = Counter(tuple(places[:_CALLERS]) for s, places in located if s.kind == kinds.CPU and not s.kernel)
-        least = _LEAST_SHARE * sum(tops.values())
-        spins = {top for top, count in tops.items() if self._spins(top, count >= least)}
+        tops = {tuple(places[:_CALLERS]) for s, places in located if s.kind == kinds.CPU and not s.kernel}
+        on_cpu = [places for s, places in located if s.kind == kinds.CPU]
+        seen = Counter(place for places in on_cpu for place in set(places[:_CALLERS]))
+        often = {place for place, count in seen.items() if count >= _LEAST_SHARE * len(on_cpu)}
+        spins = {top for top in tops if self._spins(top, often)}
         return [(s.ns, self._stack(s, places, tuple(places[:_CALLERS]) in spins, period_s)) for s, places in located]
 
-    def _spins(self, top: tuple[tuple[str, int], ...], often: bool) -> bool:
+    def _spins(self, top: tuple[tuple[str, int], ...], often: set[tuple[str, int]]) -> bool:
         if any(is_wait_function(f.function) for f in self.symbols.frames(*top[0])):
             return True
-        return often and any(self._elf(path) and self._waits.is_wait(path, offset) for path, offset in top)
+        return any(place in often and self._elf(place[0]) and self._waits.is_wait(*place) for place in top)
 
     def _stack(self, s: Sample, places: list[tuple[str, int]], spins: bool, period_s: float) -> Stack:
         frames: list[Frame] = []
