@@ -114,7 +114,7 @@ apt-get install -y -qq --no-install-recommends PACKAGE >/dev/null
 dpkg-query -W PACKAGE
 cp -r /srv/release/apt /srv/apt
 printf '\\n' >> /srv/release/apt/Packages
-rm /srv/release/apt/Packages.gz
+rm -r /srv/release/apt/Packages.gz /var/lib/apt/lists   # else apt asks for no list that it has
 if apt-get update $only >/tmp/changed 2>&1; then cat /tmp/changed; exit 1; fi
 grep -m 1 -i 'hash sum mismatch\\|unexpected size' /tmp/changed
 cp /srv/apt/* /srv/release/apt/ 2>/dev/null || true
