@@ -267,13 +267,20 @@ void BroadcastCheck::inspect(const SyncModel &Model,
         continue;
       std::optional<FixItHint> Fix =
           IsSafe ? signalInstead(Broadcast) : std::nullopt;
-      DiagnosticBuilder Diag = report(
-          *Broadcast.Site, *Broadcast.Site, *F.Function,
-          "wakes all threads that wait on '" + Broadcast.Object->getName() +
-              "', but only one can proceed",
-          "wake one");
+      {
+        DiagnosticBuilder Diag = report(
+            *Broadcast.Site, *Broadcast.Site, *F.Function,
+            "wakes all threads that wait on '" + Broadcast.Object->getName() +
+                "', but only one can proceed",
+            "wake one");
+        if (Fix)
+          Diag << *Fix;
+      }
       if (Fix)
-        Diag << *Fix;
+        diag(Broadcast.Site->getExprLoc(),
+             "measure the fix where items come faster than a thread wakes up: "
+             "threads that are woken early take items without a wake-up",
+             DiagnosticIDs::Note);
     }
 }
 

@@ -84,10 +84,14 @@ struct PipelineCheck final : SyncCheck {
 };
 
 /// Reports loops that take a lock, test a condition, and sleep or yield before
-/// the next test.
-struct SleepPollCheck final : SyncCheck {
+/// the next test, and waits whose timeout serves only to test a flag.
+class SleepPollCheck final : public SyncCheck {
+public:
   using SyncCheck::SyncCheck;
+
+private:
   void inspect(const SyncModel &, const clang::ASTContext &) override;
+  void reportTimedTests(const SyncModel &, const clang::ASTContext &);
 };
 
 /// Reports POSIX spin locks, whose waiters poll even while the holder is

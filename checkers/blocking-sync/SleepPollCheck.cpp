@@ -12,6 +12,7 @@
 
 #include "checkers/blocking-sync/Checks.h"
 
+#include "checkers/blocking-sync/TimedTests.h"
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ExprCXX.h"
@@ -32,8 +33,8 @@ static bool onlyLooks(const CallExpr &Call, const FunctionDecl &Callee) {
   }
   auto *Method = dyn_cast<CXXMethodDecl>(&Callee);
   return (Method && Method->isConst() && isOfStd(Callee)) ||
-         isa<CXXOperatorCallExpr>(Call) || Callee.hasAttr<PureAttr>() ||
-         Callee.hasAttr<ConstAttr>();
+         isa<CXXOperatorCallExpr, UserDefinedLiteral>(Call) ||
+         Callee.hasAttr<PureAttr>() || Callee.hasAttr<ConstAttr>();
 }
 
 /// Returns true if the loop can end: its condition names a variable, or its
@@ -123,6 +124,38 @@ static const SyncSite *takenAround(const SyncSite &Yield, const Stmt *Loop,
   return nullptr;
 }
 
+/// Returns the `if` that asks a function which locks for an item, and sleeps if
+/// there is none: `if (take(item)) work(item); else yield();`. Null if Sleep is
+/// in no such branch.
+static const IfStmt *askedBefore(const SyncSite &Sleep, const FunctionSync &F) {
+  for (const Stmt *S : Sleep.Parents)
+    if (auto *If = dyn_cast<IfStmt>(S))
+      if (llvm::any_of(F.Calls, [&](const CallSite &C) {
+            return (If->getCond() == C.Call ||
+                    llvm::is_contained(C.Parents, If->getCond())) &&
+                   llvm::any_of(F.Syncs, [&](const SyncSite &Lock) {
+                     return Lock.Site == C.Call && Lock.Kind == SyncKind::Lock;
+                   });
+          }))
+        return If;
+  return nullptr;
+}
+
+/// Returns true if Statement, with these Parents, runs where Sleep does not
+/// follow: in Asked's condition, or where there was an item.
+static bool isApart(const Stmt *Statement, ArrayRef<const Stmt *> Parents,
+                    const IfStmt *Asked, const SyncSite &Sleep) {
+  auto IsIn = [&](const Stmt *Part) {
+    return Part && (Part == Statement || llvm::is_contained(Parents, Part));
+  };
+  return Asked && (IsIn(Asked->getCond()) ||
+                   (IsIn(Asked->getThen()) &&
+                    !llvm::is_contained(Sleep.Parents, Asked->getThen())) ||
+                   (IsIn(Asked->getElse()) &&
+                    !llvm::is_contained(Sleep.Parents, Asked->getElse()) &&
+                    Asked->getElse() != Sleep.Site));
+}
+
 /// Returns the condition variable on which Loop waits as well, if a function of
 /// the unit wakes its waiters; null if there is none.
 static const ValueDecl *waitsOn(const Stmt *Loop, const FunctionSync &F,
@@ -138,8 +171,27 @@ static const ValueDecl *waitsOn(const Stmt *Loop, const FunctionSync &F,
   return nullptr;
 }
 
+void SleepPollCheck::reportTimedTests(const SyncModel &Model,
+                                      const ASTContext &Context) {
+  for (const FunctionSync &F : Model.functions())
+    for (const TimedTest &Each : findTimedTests(F, Model, Context)) {
+      if (!claim(Each.Wait->getExprLoc(), F.Function, Context))
+        continue;
+      report(*Each.Wait, *Each.Loop, *F.Function,
+             "after each timeout the loop only tests " + nameOf(Each.Flag),
+             Each.Condition
+                 ? "notify " + nameOf(Each.Condition) + " when " +
+                       nameOf(Each.Flag) + " changes, and wait without timeout"
+                 : "wait without timeout, and let an eventfd or a pipe end the "
+                   "wait when " +
+                       nameOf(Each.Flag) + " changes",
+             "each wake-up costs exits");
+    }
+}
+
 void SleepPollCheck::inspect(const SyncModel &Model,
                              const ASTContext &Context) {
+  reportTimedTests(Model, Context);
   for (const FunctionSync &F : Model.functions())
     for (const SyncSite &Sleep : F.Syncs) {
       const bool Yields = Sleep.Kind == SyncKind::Yield;
@@ -158,11 +210,19 @@ void SleepPollCheck::inspect(const SyncModel &Model,
           Works |= S.Kind != SyncKind::Lock && S.Kind != SyncKind::Unlock &&
                    S.Kind != SyncKind::Sleep && S.Kind != SyncKind::Yield;
         }
+      // The calls of functions that sleep are in F.Syncs as well.
+      const IfStmt *Asked = askedBefore(Sleep, F);
       for (const CallSite &C : F.Calls)
-        if (llvm::is_contained(C.Parents, Loop))
+        if (llvm::is_contained(C.Parents, Loop) &&
+            !isApart(C.Call, C.Parents, Asked, Sleep) &&
+            llvm::none_of(F.Syncs, [&](const SyncSite &S) {
+              return S.Site == C.Call && S.Kind == SyncKind::Sleep;
+            }))
           Works |= !onlyLooks(*C.Call, *C.Callee);
       // A loop that writes anything but locals does work, and is no wait.
-      forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+        if (isApart(S, Parents, Asked, Sleep))
+          return;
         const Expr *Written = nullptr;
         if (auto *Binary = dyn_cast<BinaryOperator>(S);
             Binary && Binary->isAssignmentOp())

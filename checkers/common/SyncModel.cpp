@@ -10,6 +10,7 @@
 
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
+#include "passes/analysis/common/TellingNames.h"
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -204,6 +205,10 @@ public:
     default:
       break;
     }
+    // A function that is not visible sleeps if its name says so.
+    if (!Callee->isDefined() &&
+        whatNameTells(identifierOf(Callee)) == NameTells::Delays)
+      add(SyncKind::Sleep, Call, nullptr, Parents);
     Into.Calls.push_back({Call, Callee, {Parents.begin(), Parents.end()}});
   }
 

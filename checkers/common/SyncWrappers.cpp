@@ -13,6 +13,8 @@
 //   Guard::Guard(Mutex &m) : its(m) { its.lock(); }      // on the argument
 //   Thread::Thread(...) { pthread_create(&id, ...); }    // makes the object
 //   pthread_t start() { ...; return id; }                // makes the result
+//   void delay(int ms) { ...; nanosleep(&time, 0); }     // sleeps, in its
+//   caller
 //
 // A method counts as an operation on its object only if it does nothing else
 // that synchronizes: push() of a queue, which locks and signals, is not a lock.
@@ -20,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "checkers/common/SyncModel.h"
+#include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -35,7 +38,7 @@ static constexpr unsigned MaxLevels = 3;
 namespace {
 /// What a wrapper's operation is applied to, as its caller sees it.
 struct Subject {
-  enum { None, Parameter, Object, Result } Is = None;
+  enum { None, Parameter, Object, Result, Caller } Is = None;
   unsigned Index = 0; ///< Of a parameter.
 };
 } // namespace
@@ -58,6 +61,22 @@ static bool returns(const FunctionDecl &F, const ValueDecl *Variable) {
       Found |= Variable && objectOf(Return->getRetValue()) == Variable;
   });
   return Found;
+}
+
+/// Returns true if all that F does is to sleep.
+static bool onlySleeps(const FunctionSync &F) {
+  return llvm::all_of(
+             F.Syncs,
+             [](const SyncSite &S) { return S.Kind == SyncKind::Sleep; }) &&
+         llvm::all_of(F.Calls, [&](const CallSite &C) {
+           // Assigns structures, and so on.
+           auto *Method = dyn_cast<CXXMethodDecl>(C.Callee);
+           return (Method && Method->isTrivial()) ||
+                  classifyCall(*C.Call, *C.Callee) != CallEffect::Other ||
+                  llvm::any_of(F.Syncs, [&](const SyncSite &S) {
+                    return S.Site == C.Call;
+                  });
+         });
 }
 
 namespace {
@@ -122,6 +141,10 @@ Subject Attribution::subjectOf(const SyncSite &Site,
   if (auto *Parameter = dyn_cast_or_null<ParmVarDecl>(Site.Object))
     return {Subject::Parameter, Parameter->getFunctionScopeIndex()};
   auto *Method = dyn_cast<CXXMethodDecl>(&F);
+  if (Site.Kind == SyncKind::Sleep)
+    return {onlySleeps(Wrapper) && !(Method && Method->isVirtual())
+                ? Subject::Caller
+                : Subject::None};
   auto *Field = dyn_cast_or_null<FieldDecl>(Site.Object);
   if (Method && Field && Field->getParent() == Method->getParent()) {
     if (auto *Constructor = dyn_cast<CXXConstructorDecl>(Method))
@@ -161,6 +184,8 @@ Attribution::atCall(const SyncSite &Does, const FunctionSync &Wrapper,
     break;
   case Subject::Result:
     Site.Object = takenBy(Parents);
+    break;
+  case Subject::Caller:
     break;
   }
   if (Does.Kind == SyncKind::Wait || Does.Kind == SyncKind::TimedWait)
