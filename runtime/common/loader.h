@@ -20,6 +20,7 @@
 #include "glibc.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* In which version libc has the functions of libdl, by default. */
@@ -67,6 +68,13 @@ static inline __typeof__(dlmopen) *vf_next_dlmopen(struct vf_loader *next) {
 
 static inline __typeof__(dlsym) *vf_next_dlsym(struct vf_loader *next) {
   return (__typeof__(dlsym) *)vf_next_of_loader((void **)&next->dlsym, "dlsym");
+}
+
+/* strcmp may be a sanitizer's, which calls dlsym before it can compare. */
+static inline bool vf_is_name(const char *name, const char *other) {
+  while (*name != '\0' && *name == *other)
+    ++name, ++other;
+  return *name == *other;
 }
 
 #endif /* VFRIENDLY_COMMON_LOADER_H */

@@ -62,9 +62,8 @@ static const struct own {
 enum { OWN = sizeof own / sizeof *own };
 
 static const struct own *own_named(const char *name) {
-  for (const struct own *it = own; strchr("acfmprv_", *name) && it != own + OWN;
-       ++it)
-    if (strcmp(it->name, name) == 0)
+  for (const struct own *it = own; it != own + OWN; ++it)
+    if (vf_is_name(it->name, name))
       return it;
   return NULL;
 }

@@ -33,7 +33,6 @@
 #include "common/process_wide.h"
 #include "preload/queue.h"
 #include <pthread.h>
-#include <string.h>
 #include <threads.h>
 
 static struct vf_loader next;
@@ -64,7 +63,7 @@ static unsigned signal_named(const char *name) {
   unsigned i = 0;
   if (*name != 'p' && *name != 'c')
     return SIGNALS;
-  while (i != SIGNALS && strcmp(signals[i].name, name) != 0)
+  while (i != SIGNALS && !vf_is_name(signals[i].name, name))
     ++i;
   return i;
 }

@@ -27,6 +27,11 @@
 // RUN: %vf_malloc %t %t.d/library.so filtered
 // RUN: %vf_malloc %t %t.d/library.so refused
 //
+// A sanitizer in the program calls dlsym before its own strcmp works.
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -fsanitize=address -pthread -I %S/../../Inputs -I %vf_include %s -o %t.asan
+// RUN: %vf_malloc %t.asan %t.d/library.so nothing
+// RUN: env LD_PRELOAD=%vf_lib/libvfpthread.so:%vf_lib/libvfmalloc.so %t.asan %t.d/library.so nothing
+//
 // libc sees who calls dlopen and dlsym: RUNPATH and RTLD_NEXT are the caller's.
 // DEFINE: %{caller} = clang -std=gnu11 -O2 %S/../../blocking-sync/preload/views.c -I %S/../../Inputs -I %vf_include
 // RUN: %{caller} -DINNER -fPIC -shared -o %t.d/inner/libinner.so
