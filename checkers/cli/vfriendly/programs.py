@@ -32,6 +32,7 @@ _STARTERS = {"bash", "chrt", "dash", "env", "ionice", "nice", "nohup", "numactl"
              "taskset", "time", "timeout", "xargs"}
 # What programs and libraries define or need that were compiled with -fsanitize=thread.
 _TSAN = b"\0__tsan_init\0"
+_SHARED_ASAN = (b"\0libasan.so.", b"\0libclang_rt.asan")  # gcc's and clang's
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Elf:
     code: tuple[tuple[int, int], ...]  # file offset and address of each segment of code
     is_go: bool = False  # made by Go's linker
     has_tsan: bool = False  # ThreadSanitizer
+    has_shared_asan: bool = False  # a library of AddressSanitizer
 
 
 @dataclass
@@ -102,8 +104,9 @@ def read_elf(path: str) -> Elf | None:
             else:
                 build_id = build_id or _note(data, b"GNU\0", _NT_GNU_BUILD_ID).hex()
                 is_go = is_go or bool(_note(data, b"Go\0\0", _NT_GO_BUILD_ID))
-        has_tsan = _TSAN in _dynamic_strings(file, dynamic, loads)
-    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code), is_go, has_tsan)
+        names = _dynamic_strings(file, dynamic, loads)
+    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code), is_go, _TSAN in names,
+               any(each in names for each in _SHARED_ASAN))
 
 
 def _dynamic_strings(file: BinaryIO, dynamic: bytes, loads: Sequence[tuple[int, int, int]]) -> bytes:
@@ -170,8 +173,14 @@ def _other_libc(program: Program) -> str:
 
 
 def _sanitized(program: Program) -> str:
-    return (f"{program.path} is built with ThreadSanitizer, which must see each lock and each allocation: "
-            "preload nothing, or build it without")
+    """Returns why a sanitizer of the program excludes other libraries, or ""."""
+    if program.elf.has_tsan:
+        return (f"{program.path} is built with ThreadSanitizer, which must see each lock and each allocation: "
+                "preload nothing, or build it without")
+    if program.elf.has_shared_asan:
+        return (f"{program.path} is built with AddressSanitizer as a library, which must be the first of all: "
+                "build it without, or with -static-libasan")
+    return ""
 
 
 def _started(path: str, command: Sequence[str]) -> list[Program]:
@@ -198,10 +207,10 @@ def why_not_preloaded(program: Program) -> str:
     for child in program.starts:
         if child.elf.loader and not _is_glibc(child.elf):
             return _other_libc(child)
-        if child.elf.has_tsan:
-            return _sanitized(child)
-    if program.elf.has_tsan:
-        return _sanitized(program)
+        if why := _sanitized(child):
+            return why
+    if why := _sanitized(program):
+        return why
     name = program.path
     if program.elf.machine != os.uname().machine:
         return f"{name} is for {program.elf.machine}, not for this machine"

@@ -150,7 +150,7 @@ PROGRAMS = [
     Setup("unshare", "a user namespace", "unshare -Ur id -u", ("unshare",)),
     _map("valgrind", "an emulated processor", "g++", "", "valgrind -q --error-exitcode=3 ./map 2>&1 | tail -1"),
     _map("helgrind", "a checker of locks", "g++", "", "valgrind -q --tool=helgrind ./map 2>&1 | tail -1"),
-    _map("asan", "gcc's AddressSanitizer", "g++", "-fsanitize=address"),
+    _map("asan", "gcc's AddressSanitizer", "g++", "-fsanitize=address", refused="AddressSanitizer"),
     _map("ubsan", "gcc's UndefinedBehaviorSanitizer", "g++", "-fsanitize=undefined"),
     _map("clang-asan", "clang's AddressSanitizer", "clang++-22", "-fsanitize=address"),
     _map("tsan", "gcc's ThreadSanitizer", "g++", "-fsanitize=thread", refused="ThreadSanitizer"),

@@ -135,6 +135,8 @@ def runs():
         for words in ([f"./{name}"], ["sh", "-c", f"./{name}"]):
             refused("is built with ThreadSanitizer", "run", "pthread", "--", *words)
         run("run", "X=1", "--", f"./{name}")
+    refused("is built with AddressSanitizer as a library", "run", "malloc", "--", "./asan")
+    run("run", "pthread", "--", "./clang-asan")  # in the program itself
     refused("libtsan.so.2, ThreadSanitizer", "run", "malloc", "--", "./x", settings={"LD_PRELOAD": str(FOLDER / "libtsan.so.2")})
     # Only libvfmalloc.so needs room that the loader does not leave.
     audit = {"LD_AUDIT": str(FOLDER / "audit.so")}
@@ -189,7 +191,8 @@ for name, flag in (("static", "-static"), ("musl", "-Wl,--dynamic-linker=/lib/ld
 (FOLDER / "audit.c").write_text("#include <link.h>\nunsigned la_version(unsigned v) { return v; }\n")
 for words in (["cc", "x.c", "-o", "x"], ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "audit.c", "-o", "audit.so"],
               ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "audit.c", "-o", "libtsan.so.2"],
-              ["cc", "-fsanitize=thread", "x.c", "-o", "tsan"], ["clang", "-fsanitize=thread", "x.c", "-o", "clang-tsan"]):
+              ["cc", "-fsanitize=thread", "x.c", "-o", "tsan"], ["clang", "-fsanitize=thread", "x.c", "-o", "clang-tsan"],
+              ["gcc", "-fsanitize=address", "x.c", "-o", "asan"], ["clang", "-fsanitize=address", "x.c", "-o", "clang-asan"]):
     subprocess.run(words, cwd=FOLDER, check=True)
 trials()
 interrupted()
