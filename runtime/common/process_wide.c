@@ -100,21 +100,35 @@ static bool needs(const struct link_map *module, const char *name) {
   return false;
 }
 
-/* Returns true if the module was there when the program began: libc lists such
- * modules first, and libc.so among them. `depth` ends cycles. */
-static bool was_there_at_start(const struct link_map *wanted, int depth) {
+/* Returns the first module before this one that needs it, or NULL, also if an
+ * earlier one has its name. */
+static const struct link_map *first_that_needs(const struct link_map *wanted) {
   const char *name = name_of(wanted);
-  for (const struct link_map *it = _r_debug.r_map; it && it != wanted;
+  const struct link_map *found = NULL;
+  for (const struct link_map *it = _r_debug.r_map; it != wanted;
        it = it->l_next)
-    if (strcmp(name_of(it), "libc.so.6") == 0)
-      break;
-    else if (it->l_next == wanted)
-      return true;
-  for (const struct link_map *it = _r_debug.r_map; it; it = it->l_next)
-    if (it != wanted && depth != 0 && needs(it, name) &&
-        (it == _r_debug.r_map || was_there_at_start(it, depth - 1)))
-      return true;
-  return false;
+    if (strcmp(name_of(it), name) == 0)
+      return NULL;
+    else if (!found && needs(it, name))
+      found = it;
+  return found;
+}
+
+static bool is_before_libc(const struct link_map *wanted) {
+  const struct link_map *it = _r_debug.r_map;
+  while (it != wanted && strcmp(name_of(it), "libc.so.6") != 0)
+    it = it->l_next;
+  return it == wanted;
+}
+
+/* Returns true if the module was there when the program began. libc lists
+ * modules in the order in which they came: those of the start first, libc.so
+ * among them, and each before those that it needs. So the first module that
+ * needs another one was there at the start if any such was. */
+static bool was_there_at_start(const struct link_map *module) {
+  while (module && !is_before_libc(module))
+    module = first_that_needs(module);
+  return module;
 }
 
 /* Returns true if this module is not unloaded before the process ends. */
@@ -129,17 +143,17 @@ static bool stays(void) {
     return true;
   while (self && self->l_ld != _DYNAMIC)
     self = self->l_next;
-  return self && was_there_at_start(self, 8);
+  return self && was_there_at_start(self);
 }
 
 static bool give_memory(struct vf_found *found);
 
 static void use(struct vf_found *own, struct vf_found *others) {
   if (others->may_move) {
+    always_notify(others); /* before waiters count in another word */
     if (!give_memory(others))
       return;
     others->may_move = 0;
-    always_notify(others);
   }
   own->at = others->at;
   own->is_own = others->is_own;
@@ -165,20 +179,37 @@ static size_t padded(size_t size, size_t alignment) {
   return (size + alignment - 1) & ~(alignment - 1);
 }
 
-static void read_notes(char *note, const char *end, size_t alignment) {
-  while ((size_t)(end - note) > sizeof(ElfW(Nhdr))) {
+/* Looks at each word. To step from note to note is not possible where a linker
+ * has put notes of different alignments into one segment, as mold does. */
+static void read_notes(char *words, const char *end) {
+  static const struct {
     ElfW(Nhdr) header;
-    memcpy(&header, note, sizeof header);
-    char *name = note + sizeof header;
-    char *content = name + padded(header.n_namesz, alignment);
-    int32_t distance;
-    if (header.n_namesz == sizeof VF_NOTE_NAME &&
-        memcmp(name, VF_NOTE_NAME, sizeof VF_NOTE_NAME) == 0) {
+    char name[sizeof VF_NOTE_NAME];
+  } ours = {{sizeof VF_NOTE_NAME, 4, 1}, VF_NOTE_NAME};
+  const size_t named = sizeof ours.header + sizeof ours.name;
+  words += -(uintptr_t)words % 4;
+  for (; words + padded(named, 4) + 4 <= end; words += 4)
+    if (memcmp(words, &ours, named) == 0) {
+      int32_t distance;
+      char *content = words + padded(named, 4);
       memcpy(&distance, content, sizeof distance);
       see((struct vf_found *)(void *)(content + distance));
     }
-    note = content + padded(header.n_descsz, alignment);
+}
+
+/* Tools that change programs may leave notes in the list that are not loaded.
+ */
+static bool is_loaded(const struct dl_phdr_info *module,
+                      const ElfW(Phdr) * part) {
+  for (unsigned i = 0; i != module->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *load = &module->dlpi_phdr[i];
+    if (load->p_type == PT_LOAD && load->p_flags & PF_R &&
+        part->p_vaddr >= load->p_vaddr &&
+        part->p_vaddr - load->p_vaddr <= load->p_memsz &&
+        part->p_memsz <= load->p_memsz - (part->p_vaddr - load->p_vaddr))
+      return true;
   }
+  return false;
 }
 
 static int look_at(struct dl_phdr_info *module, size_t size, void *unused) {
@@ -186,8 +217,8 @@ static int look_at(struct dl_phdr_info *module, size_t size, void *unused) {
   for (unsigned i = 0; i != module->dlpi_phnum; ++i) {
     const ElfW(Phdr) *part = &module->dlpi_phdr[i];
     char *notes = (char *)module->dlpi_addr + part->p_vaddr;
-    if (part->p_type == PT_NOTE && part->p_align != 8)
-      read_notes(notes, notes + part->p_memsz, 4);
+    if (part->p_type == PT_NOTE && is_loaded(module, part))
+      read_notes(notes, notes + part->p_memsz);
   }
   return 0;
 }
@@ -235,7 +266,7 @@ __attribute__((constructor(101))) void vf_find_others(void) {
 
 /* After the other destructors. */
 __attribute__((destructor(101))) static void leave_others(void) {
-  if (is_at_exit)
+  if (is_at_exit || !may_go)
     return;
   __cxa_finalize(&no_module);
   for (struct vf_found *it = __start_vf_found; it != __stop_vf_found; ++it) {
