@@ -10,7 +10,7 @@
 #include "passes/analysis/waits/LoopView.h"
 #include "passes/common/LLVMVersions.h"
 
-#include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/Analysis/InstructionSimplify.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/PatternMatch.h"
@@ -295,25 +295,6 @@ void gatherExits(LoopView &In, Gathered &G) {
   }
 }
 
-/// Returns the constant to which V evaluates if Known is Is; null if V is not
-/// constant then.
-static Constant *valueIf(const Value &Known, Constant &Is, Value *V,
-                         const DataLayout &DL, unsigned Depth = 0) {
-  if (V == &Known)
-    return &Is;
-  if (auto *C = dyn_cast<Constant>(V))
-    return C;
-  // Follows operands two levels deep: a result is compared, and the comparison
-  // may be negated.
-  auto *I = dyn_cast<Instruction>(V);
-  if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
-    return nullptr;
-  Constant *Left = valueIf(Known, Is, I->getOperand(0), DL, Depth + 1),
-           *Right = valueIf(Known, Is, I->getOperand(1), DL, Depth + 1);
-  return Left && Right ? ConstantFoldInstOperands(I, {Left, Right}, DL)
-                       : nullptr;
-}
-
 /// Returns where the branch at the end of B leads, within a few blocks, if
 /// Known is Is.
 static Way wayFrom(const Loop &L, const BasicBlock &B, const Value &Known,
@@ -322,9 +303,10 @@ static Way wayFrom(const Loop &L, const BasicBlock &B, const Value &Known,
   auto *Switch = dyn_cast<SwitchInst>(B.getTerminator());
   if (!Switch && !(Br && Br->isConditional()))
     return Way::Unclear;
-  auto *Decides = dyn_cast_or_null<ConstantInt>(
-      valueIf(Known, Is, Br ? Br->getCondition() : Switch->getCondition(),
-              B.getDataLayout()));
+  auto *Decides = dyn_cast_or_null<ConstantInt>(simplifyWithOpReplaced(
+      Br ? Br->getCondition() : Switch->getCondition(),
+      const_cast<Value *>(&Known), &Is, SimplifyQuery(B.getDataLayout()),
+      /*AllowRefinement=*/true));
   if (!Decides)
     return Way::Unclear;
   const BasicBlock *To =

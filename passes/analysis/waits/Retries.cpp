@@ -113,34 +113,6 @@ static SmallVector<Value *, 2> valuesOf(Value *V, const Loop &L) {
   return Values;
 }
 
-/// Returns true if V is what L has read at Address, by a load or an exchange
-/// that failed, or a phi of such values. The header's phi may have any value
-/// before the loop.
-static bool isReadByLoop(const Value *V, const Value *Address, const Loop &L,
-                         unsigned Depth = 0) {
-  const DataLayout &DL = L.getHeader()->getDataLayout();
-  // Follows the header's phi and one that joins the ways of an iteration; one
-  // level is spare.
-  if (auto *Phi = dyn_cast<PHINode>(V))
-    return Depth < 3 && L.contains(Phi) &&
-           all_of(
-               Phi->blocks(),
-               [&](const BasicBlock *From) {
-                 return !L.contains(From) ||
-                        isReadByLoop(Phi->getIncomingValueForBlock(From),
-                                     Address, L, Depth + 1);
-               });
-  auto *I = dyn_cast<Instruction>(V);
-  if (!I || !L.contains(I))
-    return false;
-  if (auto *Part = dyn_cast<ExtractValueInst>(I)) {
-    auto *Failed = dyn_cast<AtomicCmpXchgInst>(Part->getAggregateOperand());
-    return Failed && Part->getIndices()[0] == 0 &&
-           placeOf(Failed->getPointerOperand(), DL) == placeOf(Address, DL);
-  }
-  return isa<LoadInst>(I) && isReadAt(I, Address, DL);
-}
-
 bool dependsOn(const Value *V, function_ref<bool(const Value *)> IsSource,
                const Loop &L) {
   SmallVector<const Value *, 8> Worklist{V};
@@ -223,7 +195,8 @@ static bool retriesPassedPlace(const LoopView &In, const BasicBlock *From,
   if (In.LI.getLoopFor(From) != &L)
     return false;
   const Value *Place = Exchange.getCompareOperand();
-  if (!isReadByLoop(Place, Exchange.getPointerOperand(), L))
+  if (placeRead(L, Place) !=
+      placeOf(Exchange.getPointerOperand(), L.getHeader()->getDataLayout()))
     return false;
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &Number : *B) {

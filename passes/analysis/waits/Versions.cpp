@@ -22,91 +22,70 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-namespace {
-
-/// A value that the loop has read, and where. A place without an object stands
-/// for other values.
-struct Read {
-  const Instruction *Value = nullptr;
-  Place At;
-};
-
-class ReadFinder {
-public:
-  ReadFinder(const Loop &L) : L(L), DL(L.getHeader()->getDataLayout()) {}
-
-  Read find(const Value *V, unsigned Steps = 0);
-
-private:
-  Place placeOfAll(ArrayRef<const Value *> Values, unsigned Steps);
-
-  const Loop &L;
-  const DataLayout &DL;
-  SmallPtrSet<const Value *, 4> Followed;
-};
-
-/// Returns the place where all values were read. Values that are followed
-/// already add nothing: where the loop goes on without a new read, a phi keeps
-/// its value.
-Place ReadFinder::placeOfAll(ArrayRef<const Value *> Values, unsigned Steps) {
-  Place At;
-  for (const Value *V : Values) {
-    if (Followed.contains(V))
-      continue;
-    Place Before = find(V, Steps).At;
-    if (!Before.first || (At.first && At != Before))
-      return {};
-    At = Before;
-  }
-  return At;
-}
-
-Read ReadFinder::find(const Value *V, unsigned Steps) {
-  // A version may be some bits of the word.
+/// Returns V without casts and without operations by which a version may be
+/// some bits of a word.
+static const Value *withoutBits(const Value *V) {
   while (isa<CastInst, FreezeInst>(V) ||
          match(V, m_CombineOr(m_And(m_Value(), m_ImmConstant()),
                               m_Shift(m_Value(), m_ImmConstant()))))
     V = cast<Instruction>(V)->getOperand(0);
-  auto *I = dyn_cast<Instruction>(V);
-  if (!I || !L.contains(I))
-    return {};
-  // Follows phis: one in the header may hold the value that the loop read one
-  // or two iterations before, another joins what the iteration read and what an
-  // inner loop read again. A local variable, such as the expected value of an
-  // exchange, likewise has what the loop stores there.
-  SmallVector<const Value *, 4> Kept;
-  if (auto *Load = dyn_cast<LoadInst>(I)) {
-    auto *Local = dyn_cast<AllocaInst>(Load->getPointerOperand());
-    if (!Local || Steps == 2)
-      return {I, placeOf(Load->getPointerOperand(), DL)};
-    for (const User *U : Local->users())
-      if (auto *Store = dyn_cast<StoreInst>(U); Store && L.contains(Store))
-        Kept.push_back(Store->getValueOperand());
-    return {I, placeOfAll(Kept, Steps + 1)};
-  }
-  if (auto *Phi = dyn_cast<PHINode>(I); Phi && Steps < 2) {
-    for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N)
-      if (L.contains(Phi->getIncomingBlock(N)))
-        Kept.push_back(Phi->getIncomingValue(N));
-    Followed.insert(Phi);
-    Place At = placeOfAll(Kept, Steps + 1);
-    Followed.erase(Phi);
-    return {Phi, At};
-  }
-  auto *Call = dyn_cast<CallBase>(I);
-  CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
-  if (Class.Effect != CallEffect::AsmLoad)
-    return {};
-  return {I, placeOf(Class.Address, DL)};
+  return V;
 }
 
-} // namespace
+Place placeRead(const Loop &L, const Value *V) {
+  // Maximum number of values that are followed. The branches of a back-off join
+  // about six.
+  constexpr unsigned MaxFollowed = 16;
+  const DataLayout &DL = L.getHeader()->getDataLayout();
+  Place At;
+  SmallSetVector<const Value *, 8> Values;
+  auto Follow = [&](const Value *Each) { Values.insert(withoutBits(Each)); };
+  Follow(V);
+  for (unsigned N = 0; N != Values.size(); ++N) {
+    auto *I = dyn_cast<Instruction>(Values[N]);
+    if (!I || !L.contains(I) || N == MaxFollowed)
+      return {};
+    const Value *Address = nullptr;
+    // Phis: one in the header may hold the value that the loop read one or two
+    // iterations before, another joins what the iteration read and what an
+    // inner loop read again. A local variable, such as the expected value of an
+    // exchange, likewise has what the loop stores there.
+    if (auto *Phi = dyn_cast<PHINode>(I)) {
+      for (unsigned In = 0; In != Phi->getNumIncomingValues(); ++In)
+        if (L.contains(Phi->getIncomingBlock(In)))
+          Follow(Phi->getIncomingValue(In));
+      continue;
+    }
+    if (auto *Choice = dyn_cast<SelectInst>(I)) {
+      Follow(Choice->getTrueValue());
+      Follow(Choice->getFalseValue());
+      continue;
+    }
+    if (auto *Load = dyn_cast<LoadInst>(I)) {
+      Address = Load->getPointerOperand();
+      if (auto *Local = dyn_cast<AllocaInst>(Address)) {
+        for (const User *U : Local->users())
+          if (auto *Store = dyn_cast<StoreInst>(U); Store && L.contains(Store))
+            Follow(Store->getValueOperand());
+        continue;
+      }
+    } else if (auto *Part = dyn_cast<ExtractValueInst>(I)) {
+      auto *Failed = dyn_cast<AtomicCmpXchgInst>(Part->getAggregateOperand());
+      if (Failed && Part->getIndices()[0] == 0)
+        Address = Failed->getPointerOperand();
+    } else if (auto *Call = dyn_cast<CallBase>(I)) {
+      CallClass Class = classifyCall(*Call);
+      if (Class.Effect == CallEffect::AsmLoad)
+        Address = Class.Address;
+    }
+    if (!Address || (At.first && placeOf(Address, DL) != At))
+      return {};
+    At = placeOf(Address, DL);
+  }
+  return At;
+}
 
 bool joinsReads(const Loop &L, const PHINode &Phi) {
-  // Maximum number of values and phis. The branches of a back-off join about
-  // six.
-  constexpr unsigned MaxJoined = 16;
-  const DataLayout &DL = Phi.getDataLayout();
   // What was read may say where the loop reads next, as in a queue.
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B)
@@ -114,37 +93,7 @@ bool joinsReads(const Loop &L, const PHINode &Phi) {
           (isa<CallBase>(I) ||
            !L.isLoopInvariant(I.getOperand(isa<StoreInst>(I)))))
         return false;
-  Place At;
-  SmallSetVector<const Value *, 8> Joined;
-  Joined.insert(&Phi);
-  for (unsigned N = 0; N != Joined.size(); ++N) {
-    auto *I = dyn_cast<Instruction>(Joined[N]);
-    if (!I || !L.contains(I) || N == MaxJoined)
-      return false;
-    if (auto *Join = dyn_cast<PHINode>(I)) {
-      // In the header, it has what an earlier iteration has read.
-      for (unsigned In = 0; In != Join->getNumIncomingValues(); ++In)
-        if (L.contains(Join->getIncomingBlock(In)))
-          Joined.insert(Join->getIncomingValue(In));
-      continue;
-    }
-    if (auto *Choice = dyn_cast<SelectInst>(I)) {
-      Joined.insert(Choice->getTrueValue());
-      Joined.insert(Choice->getFalseValue());
-      continue;
-    }
-    const Instruction *By = I;
-    if (auto *Part = dyn_cast<ExtractValueInst>(I);
-        Part && Part->getIndices()[0] == 0)
-      By = dyn_cast<AtomicCmpXchgInst>(Part->getAggregateOperand());
-    if (!isa_and_nonnull<LoadInst, AtomicCmpXchgInst>(By))
-      return false;
-    Place Here = placeOf(By->getOperand(0), DL);
-    if (At.first && Here != At)
-      return false;
-    At = Here;
-  }
-  return true;
+  return placeRead(L, &Phi).first;
 }
 
 bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
@@ -165,9 +114,9 @@ bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
   const Value *Left = Compare->getOperand(0), *Right = Compare->getOperand(1);
   if (isa<Constant>(Right))
     match(Left, m_Xor(m_Value(Left), m_Value(Right)));
-  ReadFinder Reads(L);
-  Read First = Reads.find(Left), Second = Reads.find(Right);
-  return First.At.first && First.At == Second.At && First.Value != Second.Value;
+  Place At = placeRead(L, Left);
+  return At.first && At == placeRead(L, Right) &&
+         withoutBits(Left) != withoutBits(Right);
 }
 
 bool endsUnchanged(const Loop &L, const ExitLeaf &Leaf) {
