@@ -91,22 +91,6 @@ static Blocks onlyReachedBy(
   return Found;
 }
 
-/// Returns true if no way from B to the header of L avoids Working.
-static bool alwaysReaches(const Loop &L, const BasicBlock *B,
-                          const Blocks &Working) {
-  SmallVector<const BasicBlock *, 16> Worklist{B};
-  Blocks Seen;
-  while (!Worklist.empty()) {
-    B = Worklist.pop_back_val();
-    if (!L.contains(B) || Working.contains(B) || !Seen.insert(B).second)
-      continue;
-    if (B == L.getHeader())
-      return false;
-    append_range(Worklist, successors(B));
-  }
-  return true;
-}
-
 /// Returns true if Condition compares a counter that some iterations set to a
 /// constant again, as a worker's count of polls since its last task, with a
 /// limit that no other thread is expected to change.
@@ -162,8 +146,8 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
     // Neither side dominates the work if other branches lead there, too.
     bool Joins = !First && !Second;
     if (Joins) {
-      First = alwaysReaches(L, Br->getSuccessor(0), Working);
-      Second = alwaysReaches(L, Br->getSuccessor(1), Working);
+      First = everyWayPasses(L, Br->getSuccessor(0), Working);
+      Second = everyWayPasses(L, Br->getSuccessor(1), Working);
     }
     if (First == Second)
       continue;

@@ -248,7 +248,8 @@ static bool isWorthIt(const Split &Plan, VariableFacts &Variables, SplitFor Use,
 }
 
 /// Whether F's loop at Header waits if it is not split. One that sleeps in rare
-/// iterations is not proved: the polls in between are the wait.
+/// iterations is not proved: the polls in between are the wait. If only the
+/// name of a function tells that it sleeps, another name would tell nothing.
 enum class Whole { Works, MayWait, Waits };
 static Whole asWhole(Function &F, FunctionAnalysisManager &FAM,
                      const Split &Plan, VariableFacts &Variables) {
@@ -258,7 +259,8 @@ static Whole asWhole(Function &F, FunctionAnalysisManager &FAM,
   auto *Found = find_if(Info.Loops, [&](const SpinLoop &S) {
     return S.L->getHeader() == Plan.Header;
   });
-  if (Found == Info.Loops.end())
+  if (Found == Info.Loops.end() ||
+      (Plan.HasRare && Found->Sleeps && Found->DoubtsHints))
     return Whole::Works;
   return Found->Doubt.empty() && !(Found->Sleeps && Plan.HasRare)
              ? Whole::Waits

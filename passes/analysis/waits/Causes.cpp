@@ -182,6 +182,8 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
     });
+    Outer = Outer || any_of(make_range(Again, Open.end()),
+                            [&](const auto &O) { return goesOn(*O.first, L); });
     auto Has = [&](unsigned Opcode) {
       return any_of(make_range(Again, Open.end()), [&](const auto &O) {
         return O.first->getOpcode() == Opcode;
@@ -354,6 +356,18 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     found().Others |= collectStores(L, *Object, Next);
     Next.push_back(Address);
     return push(Next, Depth);
+  }
+  // What the loop itself stores in a local variable that functions know.
+  if (isa<AllocaInst>(Object)) {
+    Place At = placeOf(Address, Access.getDataLayout());
+    SmallVector<Value *, 4> Next;
+    for (BasicBlock *B : L.blocks())
+      for (Instruction &I : *B)
+        if (auto *Store = dyn_cast<StoreInst>(&I);
+            Store &&
+            placeOf(Store->getPointerOperand(), Access.getDataLayout()) == At)
+          Next.push_back(Store->getValueOperand());
+    push(Next, Depth);
   }
   visitOperands(Access, Address);
 }

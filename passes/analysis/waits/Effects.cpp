@@ -128,7 +128,9 @@ static std::optional<Change> addition(Change Is) {
 
 static std::optional<Change> changeByCall(const CallBase &Call) {
   CallClass Class = classifyCall(Call);
-  if (Class.Effect == CallEffect::Lock && Call.arg_size() != 0)
+  if ((Class.Effect == CallEffect::Lock ||
+       Class.Effect == CallEffect::TryLock) &&
+      Call.arg_size() != 0)
     return Change{Change::Locks, lockOf(Call), nullptr,
                   StringRef(calledName(Call)).contains("unlock")};
   const Value *Number = nullptr;
@@ -240,9 +242,7 @@ static Effect describe(const Instruction &I, const Loop &L) {
   E.Leaves = traceOf(I, L);
   E.Callee = failingCall(I);
   // A loop that fails in each iteration goes on, so the call does return.
-  auto *B = const_cast<BasicBlock *>(I.getParent());
-  if (!E.Callee.empty() &&
-      !everyIterationPasses(L, SmallPtrSet<BasicBlock *, 1>({B})))
+  if (!E.Callee.empty() && !everyIterationPasses(L, I.getParent()))
     E.Leaves = Effect::Fails;
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     E.Promised = promisedEffect(*Call);
@@ -316,9 +316,14 @@ static bool isRare(LoopView &In, BasicBlock *B, bool Pauses) {
   return false;
 }
 
-/// Returns true if B runs only after a try has succeeded: an exit tests a value
-/// that is a constant unless control has passed B.
+/// Returns true if B runs only after a try has succeeded: other iterations give
+/// a hint, or an exit tests a value that is a constant unless control has
+/// passed B.
 static bool runsOnSuccess(const LoopView &In, const BasicBlock *B) {
+  if (any_of(In.Finds, [&](const BasicBlockEdge &Way) {
+        return In.DT.dominates(Way, B);
+      }))
+    return true;
   SmallVector<BasicBlock *, 4> Exiting;
   In.L.getExitingBlocks(Exiting);
   return any_of(Exiting, [&](const BasicBlock *E) {
@@ -377,13 +382,13 @@ void gatherGuards(LoopView &In, Gathered &G) {
     BasicBlock *B = I->getParent();
     bool IsRare = isRare(In, B, Pauses);
     if (!IsRare && G.Of.Rhythm != HintRhythm::None &&
-        !everyIterationPasses(In.L, SmallPtrSet<BasicBlock *, 1>({B})) &&
-        runsOnSuccess(In, B)) {
+        !everyIterationPasses(In.L, B) && runsOnSuccess(In, B)) {
       E.Leaves = Effect::Succeeds;
       continue;
     }
     // A hint in each iteration tells more than the callee's name.
     bool IsPoll =
+        (Pauses && (E.PassesOn || In.Asked.contains(I))) ||
         any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; });
     if (E.Leaves == Effect::Calls)
       E.Leaves = E.Promised != CallEffect::Other ||

@@ -251,13 +251,17 @@ static Condition describe(LoopView &In, const ExitLeaf &Leaf, const Causes &C) {
   return Is;
 }
 
+static bool isPlainLoad(const Instruction *I) {
+  auto *Load = dyn_cast<LoadInst>(I);
+  return Load && Load->isSimple();
+}
+
 /// Describes one leaf of the exit at the end of B.
 static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
-                     const Causes &Guards) {
+                     Causes Guards) {
   Leaf Is;
   Is.RepeatsInterrupted =
-      staysIfInterrupted(In.L, B, Exit) &&
-      everyIterationPasses(In.L, SmallPtrSet<BasicBlock *, 1>({&B}));
+      staysIfInterrupted(In.L, B, Exit) && everyIterationPasses(In.L, &B);
   Causes C = In.Causes.collect(Exit.Condition);
   if (isFixed(C.kinds()) && changesOnce(*Exit.Condition, In.L))
     C.Others |= Own;
@@ -267,6 +271,18 @@ static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
     C.Others |= Own;
   Is.Whole = describe(In, Exit, C);
   if (waitsForOthers(Is.Whole.Causes)) {
+    // Plain memory beside a marked poll only decides what else is done, unless
+    // it is the same word.
+    const DataLayout &DL = B.getDataLayout();
+    if (!all_of(C.Polls, isPlainLoad))
+      Guards.Polls.remove_if([&](const Instruction *Guard) {
+        return isPlainLoad(Guard) &&
+               none_of(C.Polls, [&](const Instruction *I) {
+                 return !isa<CallBase>(I) &&
+                        placeOf(I->getOperand(0), DL) ==
+                            placeOf(Guard->getOperand(0), DL);
+               });
+      });
     notePolls(In, Guards);
   } else if (Is.Whole.Causes & (Own | Clock | Rotates)) {
     for (const ExitLeaf &Part : needsOf(Exit))
@@ -353,11 +369,6 @@ Way wayOfSuccess(const Loop &L, const CallBase &Try) {
       !Try.getType()->isIntegerTy())
     return Way::Unclear;
   return wayFrom(L, *Try.getParent(), Try, *ConstantInt::get(Try.getType(), 0));
-}
-
-static bool isPlainLoad(const Instruction *I) {
-  auto *Load = dyn_cast<LoadInst>(I);
-  return Load && Load->isSimple();
 }
 
 void notePolls(LoopView &In, const Causes &C) {

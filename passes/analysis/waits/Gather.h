@@ -48,6 +48,8 @@ struct Gathered {
   /// A function that the loop calls and whose effect is known only from the
   /// summary file; empty if there is none.
   std::string Summarized;
+  /// True if iterations that find something give no hint.
+  bool FindsWork = false;
 };
 
 /// Gathers the facts about L. Stops after a stage if a rule rejects the loop.

@@ -27,16 +27,16 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-bool everyIterationPasses(const Loop &L,
-                          const SmallPtrSetImpl<BasicBlock *> &Blocks,
-                          EdgeTest Ends) {
-  SmallVector<BasicBlock *, 8> Worklist{L.getHeader()};
-  SmallPtrSet<BasicBlock *, 8> Seen;
+bool everyWayPasses(const Loop &L, const BasicBlock *Start,
+                    const SmallPtrSetImpl<const BasicBlock *> &Blocks,
+                    EdgeTest Ends) {
+  SmallVector<const BasicBlock *, 8> Worklist{Start};
+  SmallPtrSet<const BasicBlock *, 8> Seen;
   while (!Worklist.empty()) {
-    BasicBlock *B = Worklist.pop_back_val();
+    const BasicBlock *B = Worklist.pop_back_val();
     if (Blocks.contains(B) || !Seen.insert(B).second)
       continue;
-    for (BasicBlock *Next : successors(B)) {
+    for (const BasicBlock *Next : successors(B)) {
       if (Ends && Ends(B, Next))
         continue;
       if (Next == L.getHeader())
@@ -46,6 +46,11 @@ bool everyIterationPasses(const Loop &L,
     }
   }
   return true;
+}
+
+bool everyIterationPasses(const Loop &L, const BasicBlock *B) {
+  return everyWayPasses(L, L.getHeader(),
+                        SmallPtrSet<const BasicBlock *, 1>({B}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,39 +78,64 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Returns true if the branch at the end of From compares a counter with a
-/// limit, its other successor leads to a spin hint, and the edge to To is a
-/// part of the back-off: there, the first iterations only poll, or late
-/// iterations call a function that blocks. A hint in every nth iteration does
-/// not count, because its branch does not compare with a limit.
+/// Returns true if Condition compares a counter with a limit, and control comes
+/// by Way, not by the side that gives a hint, as a part of the back-off: there,
+/// the first iterations only poll, or late iterations call a function that
+/// blocks, or one that knows only the back-off's own object. A hint in every
+/// nth iteration does not count, because its branch does not compare with a
+/// limit.
 ///
 ///   if (n < 10) ; else yield()      if (n < 1000) pause(); else cond_wait()
-static bool backsOff(LoopView &In, const BasicBlock *From, const BasicBlock *To,
-                     const SmallPtrSetImpl<BasicBlock *> &Hinting) {
-  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
-  auto *Limit = Br && Br->isConditional()
-                    ? dyn_cast<ICmpInst>(Br->getCondition())
-                    : nullptr;
-  if (!Limit || !Limit->isRelational() || In.LI.getLoopFor(From) != &In.L ||
-      Br->getSuccessor(0) == Br->getSuccessor(1))
-    return false;
-  BasicBlockEdge Way(From, To),
-      Other(From, Br->getSuccessor(Br->getSuccessor(0) == To ? 1 : 0));
-  if (none_of(Hinting,
-              [&](BasicBlock *B) { return In.DT.dominates(Other, B); }))
+static bool backsOff(LoopView &In, Value *Condition, BasicBlockEdge Way) {
+  auto *Limit = dyn_cast<ICmpInst>(Condition);
+  if (!Limit || !Limit->isRelational())
     return false;
   CauseSet C = In.Causes.collect(Limit).kinds();
   if (!(C & Own) || (C & (Clock | Walks)))
     return false;
+  auto IsLocal = [](const Value *V) {
+    return V->getType()->isPointerTy() &&
+           isLocalObject(*getUnderlyingObject(V));
+  };
   bool Blocks = false, Works = false;
   for (Instruction *I : In.Effects)
     if (In.DT.dominates(Way, I->getParent())) {
       auto *Call = dyn_cast<CallBase>(I);
-      Blocks |= Call && namesBlocking(calledName(*Call));
+      Blocks |= Call && (namesBlocking(calledName(*Call)) ||
+                         (!Call->arg_empty() && all_of(Call->args(), IsLocal)));
       Works |= !Call || !isHint(shownOrPromised(*Call));
     }
   // A counter that is reset after a wait also depends on what ends the wait.
   return Blocks || (!Works && !(C & Polled));
+}
+
+/// Returns true if Condition tells that the iteration has found something, and
+/// therefore goes on by Way, without a hint: a function has said so and nothing
+/// more is done, or what it has read with a lock held. Notes the calls that are
+/// asked. If it works on what it finds without a lock, it may find something
+/// most of the time.
+///
+///   if (!progress())              lock(); job = take(); unlock();
+///     yield();                    if (job) run(job); else yield();
+static bool findsSomething(LoopView &In, Value *Condition, BasicBlockEdge Way) {
+  CauseCollector Asked(In.L, In.DT, In.Around.Variables);
+  Asked.takeCallsAsPolls();
+  Causes C = Asked.collect(Condition);
+  if ((C.kinds() & (Own | Clock | Walks | Rotates)) || C.Polls.empty())
+    return false;
+  bool Works = false, Locks = false;
+  for (const Instruction *I : In.Effects) {
+    auto *Call = dyn_cast<CallBase>(I);
+    Works |= In.DT.dominates(Way, I->getParent());
+    Locks |= Call && classifyCall(*Call).Effect == CallEffect::Lock;
+  }
+  if (!Locks && (Works || none_of(C.Polls, [](const Instruction *I) {
+                   return isa<CallBase>(I) || isMarkedAccess(*I);
+                 })))
+    return false;
+  for (Instruction *I : C.Polls)
+    In.Asked.insert(I);
+  return true;
 }
 
 /// Returns true if every iteration that is followed by another one gives a spin
@@ -113,7 +143,7 @@ static bool backsOff(LoopView &In, const BasicBlock *From, const BasicBlock *To,
 /// set, only pauses and yields count: a sleep may be a delay for a device.
 static bool everyIterationHints(LoopView &In, bool OnlyPauses) {
   Loop &L = In.L;
-  SmallPtrSet<BasicBlock *, 8> Hinting;
+  SmallPtrSet<const BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
     // A hint in an inner loop counts as a hint wherever that loop is entered.
     BasicBlock *At = B;
@@ -134,10 +164,30 @@ static bool everyIterationHints(LoopView &In, bool OnlyPauses) {
         Hinting.insert(entryOf(*S.L));
   if (Hinting.empty())
     return false;
-  return everyIterationPasses(
-      L, Hinting, [&](const BasicBlock *From, const BasicBlock *To) {
-        return backsOff(In, From, To, Hinting);
-      });
+  auto AlwaysHints = [&](const BasicBlock *B) {
+    return L.contains(B) && B != L.getHeader() && everyWayPasses(L, B, Hinting);
+  };
+  // An edge by which an iteration gives no hint, unlike by the other one.
+  auto IsExcused = [&](const BasicBlock *From, const BasicBlock *To) {
+    auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+    if (!Br || !Br->isConditional() || In.LI.getLoopFor(From) != &L ||
+        Br->getSuccessor(0) == Br->getSuccessor(1) || !L.contains(To) ||
+        AlwaysHints(To))
+      return false;
+    BasicBlockEdge Way(From, To),
+        Other(From, Br->getSuccessor(Br->getSuccessor(0) == To ? 1 : 0));
+    if (!AlwaysHints(Other.getEnd()) &&
+        none_of(Hinting,
+                [&](const BasicBlock *B) { return In.DT.dominates(Other, B); }))
+      return false;
+    if (backsOff(In, Br->getCondition(), Way))
+      return true;
+    if (!findsSomething(In, Br->getCondition(), Way))
+      return false;
+    In.Finds.push_back(Way);
+    return true;
+  };
+  return everyWayPasses(L, L.getHeader(), Hinting, IsExcused);
 }
 
 /// Returns true if L contains a spin hint that is not in an inner waiting loop.

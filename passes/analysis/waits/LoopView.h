@@ -17,6 +17,7 @@
 #include "passes/analysis/waits/Causes.h"
 #include "passes/analysis/waits/Gather.h"
 
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 
 namespace vfriendly {
@@ -40,6 +41,10 @@ struct LoopView {
   llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
   /// The conditions that end the loop only if other threads write memory.
   llvm::SmallVector<ExitLeaf, 4> Waiting;
+  /// Edges by which iterations go on that have found something, and the
+  /// accesses that tell. All others give a hint.
+  llvm::SmallVector<llvm::BasicBlockEdge, 2> Finds;
+  llvm::SmallPtrSet<llvm::Instruction *, 4> Asked;
   /// The conditions of exits that depend on the loop's own progress.
   llvm::SmallVector<llvm::Value *, 4> OwnConditions;
 };
@@ -71,6 +76,10 @@ CellStep stepOf(const llvm::Value &New,
                 const llvm::Loop &L);
 /// Returns how Phi, a phi of L's header, changes.
 CellStep stepOf(const llvm::PHINode &Phi, const llvm::Loop &L);
+/// Returns true if I is a phi that has, when an inner loop starts, what it had
+/// at the end of the iteration of L before: the inner loop does not start
+/// again, but goes on.
+bool goesOn(const llvm::Instruction &I, const llvm::Loop &L);
 
 // Stores.cpp
 /// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, and
@@ -86,13 +95,15 @@ bool isRepeated(const llvm::StoreInst &Store, const llvm::Loop &L);
 // Iterations.cpp
 using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
                                          const llvm::BasicBlock *To)>;
-/// Returns true if every iteration of L passes one of Blocks, or an edge for
-/// which Ends, if given, returns true. pre: blocks from which a constant
-/// selects the successor are gone (KnownWays.h).
-bool everyIterationPasses(
-    const llvm::Loop &L,
-    const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,
+/// Returns true if every way from Start, a block of L, to the header of L
+/// passes one of Blocks, or an edge for which Ends, if given, returns true.
+/// pre: blocks from which a constant selects the successor are gone
+/// (KnownWays.h).
+bool everyWayPasses(
+    const llvm::Loop &L, const llvm::BasicBlock *Start,
+    const llvm::SmallPtrSetImpl<const llvm::BasicBlock *> &Blocks,
     EdgeTest Ends = nullptr);
+bool everyIterationPasses(const llvm::Loop &L, const llvm::BasicBlock *B);
 void gatherHints(LoopView &In, Gathered &G);
 /// Returns true if L contains a spin hint that is not in an inner waiting loop.
 /// Inner waiting loops include those that an earlier run of the pass has

@@ -226,6 +226,7 @@ Gathered gather(Loop &L, Surroundings &Around) {
   };
   gatherEffects(In, G);
   gatherHints(In, G);
+  G.FindsWork = !In.Finds.empty();
   if (IsRejected(Stage::Effects))
     return G;
   // The author says that the loop waits. So a function with unknown effects may
@@ -269,7 +270,8 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     S.Pauses = G.Of.Pauses;
     S.Yields = G.Of.Yields;
     S.Sleeps = G.Of.Sleeps;
-    S.AlwaysHints = G.Of.Rhythm == HintRhythm::Pauses && G.Of.HintsItself;
+    S.AlwaysHints =
+        G.Of.Rhythm == HintRhythm::Pauses && G.Of.HintsItself && !G.FindsWork;
     S.Locks = any_of(G.Of.Effects, [](const Effect &E) {
       return E.Leaves == Effect::Releases;
     });

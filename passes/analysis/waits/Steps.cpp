@@ -137,4 +137,24 @@ CellStep stepOf(const PHINode &Phi, const Loop &L) {
   return StepFinder(IsOld, L).findAll(Next);
 }
 
+/// Returns the phis that pass their values on to V, a phi. At most 16: an inner
+/// loop that goes on where it has ended has a chain of two or three.
+static SmallSetVector<const PHINode *, 8> phisBefore(const PHINode &V) {
+  SmallSetVector<const PHINode *, 8> Found;
+  Found.insert(&V);
+  for (unsigned N = 0; N != Found.size() && N != 16; ++N)
+    for (const Value *In : Found[N]->incoming_values())
+      if (auto *Phi = dyn_cast<PHINode>(In))
+        Found.insert(Phi);
+  return Found;
+}
+
+bool goesOn(const Instruction &I, const Loop &L) {
+  auto *Phi = dyn_cast<PHINode>(&I);
+  return Phi && any_of(phisBefore(*Phi), [&](const PHINode *Outer) {
+           return Outer->getParent() == L.getHeader() &&
+                  phisBefore(*Outer).contains(Phi);
+         });
+}
+
 } // namespace vfriendly

@@ -112,23 +112,28 @@ bool isStatistics(const StoreInst &Store, const Loop &L) {
                                (counts(Store, L) && !locatesReads(Store, L)));
 }
 
-/// Returns true if Store keeps what the loop polls, for the code after the
-/// loop: `if (((*seen = load(&word)) & mask) == 0) return;`. A value that no
-/// exit tests is not meant: the loop may copy it for other threads.
-static bool keepsPolled(const StoreInst &Store, const Loop &L) {
+/// Returns true if Store keeps what the loop reads, for the code after the
+/// loop, and an exit tests it: `if (((*seen = load(&word)) & mask) == 0)
+/// return;`. So does a seqlock's reader: what it reads without a mark is of no
+/// use if the version has changed. Other values are not meant: the loop may
+/// copy them for other threads.
+static bool keepsRead(const StoreInst &Store, const Loop &L) {
   const Value *Stored = withoutCasts(Store.getValueOperand());
   auto *Load = dyn_cast<LoadInst>(Stored);
-  if (!Load || !L.contains(Load) || !isMarkedAccess(*Load) ||
+  if (!Load || !L.contains(Load) ||
       !L.isLoopInvariant(Load->getPointerOperand()))
     return false;
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
   return any_of(Exiting, [&](const BasicBlock *Exit) {
     auto *Br = dyn_cast<BranchInst>(Exit->getTerminator());
-    return Br && Br->isConditional() &&
-           dependsOn(
-               Br->getCondition(), [&](const Value *V) { return V == Load; },
-               L);
+    if (!Br || !Br->isConditional())
+      return false;
+    return isMarkedAccess(*Load)
+               ? dependsOn(
+                     Br->getCondition(),
+                     [&](const Value *V) { return V == Load; }, L)
+               : isVersionCheck(L, Br->getCondition());
   });
 }
 
@@ -147,8 +152,7 @@ static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
     if (!Compare || !Compare->isEquality() ||
         (Compare->getPredicate() == ICmpInst::ICMP_EQ) !=
             L.contains(Br->getSuccessor(0)) ||
-        (Exit != Store.getParent() &&
-         !everyIterationPasses(L, SmallPtrSet<BasicBlock *, 1>({Exit}))))
+        (Exit != Store.getParent() && !everyIterationPasses(L, Exit)))
       continue;
     const Value *A = withoutCasts(Compare->getOperand(0)),
                 *B = withoutCasts(Compare->getOperand(1));
@@ -161,7 +165,7 @@ static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
     if (IsStored(B) && L.isLoopInvariant(A))
       return A;
   }
-  return keepsPolled(Store, L) ? Stored : nullptr;
+  return keepsRead(Store, L) ? Stored : nullptr;
 }
 
 bool isRepeated(const StoreInst &Store, const Loop &L) {

@@ -2,11 +2,13 @@
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops that work when others say so, beside waits that differ in a variable only.
+// Loops that get on by themselves, or work when others say so, beside waits that differ in a variable only.
 //
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 
-extern volatile int flag;
+#include <sched.h>
+
+extern volatile int flag, ready[8];
 extern int polled;
 void report(int n);
 
@@ -34,4 +36,25 @@ void reports_once(int n) {
     }
     __builtin_ia32_pause();
   }
+}
+
+// The sum grows from iteration to iteration.
+void scans_on(int n) {
+  int sum = 0;
+  do {
+    sched_yield();
+    for (int i = 0; i < n; i++)
+      sum += ready[i];
+  } while (sum < n);
+}
+// It starts again in each iteration.
+void scans_again(int n) {
+  int sum;
+  // CHECK: :[[@LINE+1]]:3: warning: loop
+  do {
+    sched_yield();
+    sum = 0;
+    for (int i = 0; i < n; i++)
+      sum += ready[i];
+  } while (sum < n);
 }

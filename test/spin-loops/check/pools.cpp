@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Waits of thread pools and loops that look like them, written and labelled by somebody who had
-// not seen the rules. No other loop is reported; two waits that are missed are in known-bugs.
+// not seen the rules. No other loop is reported.
 //
 // REQUIRES: host-x86_64
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:

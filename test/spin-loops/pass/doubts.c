@@ -241,6 +241,35 @@ void not_mostly_working(void) {
   }
 }
 
+// What it does rarely leaves it in doubt, beside a count in each iteration.
+void storing_rarely(int *polls, volatile int *log) {
+  // expected-remark@+1 {{it keeps a count in shared memory}}
+  for (int n = 0; !atomic_load(&flag); n++) {
+    ++*polls;
+    _mm_pause();
+    if (n % 1000 == 0)
+      *log = n;
+  }
+}
+// Why not: others see how often it has added, however rare that is.
+void not_adding_rarely(int *polls) {
+  for (int n = 0; !atomic_load(&flag); n++) {
+    ++*polls;
+    _mm_pause();
+    if (n % 1000 == 0)
+      atomic_fetch_add(&readers, 2);
+  }
+}
+
+// Why not: how often it polls is computed.
+int not_computing(unsigned n) {
+  while (n != 1 && !atomic_load(&flag)) {
+    n = n & 1 ? n ^ (n >> 3) : n / 2;
+    _mm_pause();
+  }
+  return 0;
+}
+
 // Why not: drivers ask devices through functions, and give them time.
 void not_asking_device(struct task *t) {
   while (!task_done(t))

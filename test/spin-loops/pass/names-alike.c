@@ -1,0 +1,47 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A lock that pauses 32 times and then calls a function: what the function is named does not decide about the polls between.
+//
+// RUN: %verify_c %s -o /dev/null
+// REQUIRES: host-x86_64
+
+#include <errno.h>
+#include <time.h>
+
+static int grab(int *lock) { return __sync_lock_test_and_set(lock, 1) == 0; }
+__attribute__((noinline)) void Delay(unsigned ms) {
+  struct timespec a = {ms / 1000, (ms % 1000) * 1000000}, b;
+  int r;
+  do {
+    errno = 0;
+    b = a;
+    r = nanosleep(&b, &a);
+  } while (r && errno == EINTR);
+}
+__attribute__((noinline)) void Other(unsigned ms) { Delay(ms); }
+
+void lock_delaying(int *lock) {
+  int tries = 0;
+  while (!grab(lock)) { // expected-remark 1+ {{spin loop}}
+    if (tries < 32) {
+      tries++;
+      __asm__ __volatile__("pause\n");
+    } else
+      Delay(0);
+  }
+}
+void lock_otherwise(int *lock) {
+  int tries = 0;
+  while (!grab(lock)) { // expected-remark 1+ {{spin loop}}
+    if (tries < 32) {
+      tries++;
+      __asm__ __volatile__("pause\n");
+    } else
+      Other(0);
+  }
+}
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}
