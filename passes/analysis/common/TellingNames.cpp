@@ -85,6 +85,16 @@ bool namesWork(StringRef Name) {
                 [](StringRef W) { return is_contained(Work, W); });
 }
 
+bool namesDevice(StringRef Name) {
+  static constexpr StringLiteral Devices[] = {
+      "bus", "reg",  "register", "device", "dev",      "hw",     "hardware",
+      "pci", "usb",  "mmio",     "i2c",    "spi",      "uart",   "gpio",
+      "phy", "nic",  "dma",      "fw",     "firmware", "sensor", "rte",
+      "csr", "mbox", "chip",     "eeprom", "delay"};
+  return any_of(wordsOf(Name),
+                [](StringRef W) { return is_contained(Devices, W); });
+}
+
 bool namesBlocking(StringRef Name) {
   return is_contained(wordsOf(Name), "wait");
 }

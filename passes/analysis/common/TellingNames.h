@@ -36,6 +36,11 @@ NameTells whatNameTells(llvm::StringRef Name);
 /// idle wait.
 bool namesWork(llvm::StringRef Name);
 
+/// Returns true if the name suggests that the function works on a device:
+/// delay_us, read_reg. A loop that calls it and sleeps gives the device
+/// time, and waits for no thread.
+bool namesDevice(llvm::StringRef Name);
+
 /// Returns true if a function of this name may block until it is woken:
 /// cond_wait, waitFor.
 bool namesBlocking(llvm::StringRef Name);

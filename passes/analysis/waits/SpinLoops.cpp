@@ -13,6 +13,8 @@
 
 #include "passes/analysis/waits/SpinLoops.h"
 
+#include "passes/analysis/common/TellingNames.h"
+#include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/Gather.h"
 #include "passes/analysis/waits/LoopView.h"
 
@@ -217,6 +219,19 @@ static bool mayPollInTurn(const LoopView &In, const Facts &Of) {
   return In.Waiting.empty() && Has(InTurn) && !Has(Rotates);
 }
 
+/// Returns true if each iteration sleeps, or gives another hint, and no name
+/// suggests that it gives a device time.
+static bool sleepsForThread(const LoopView &In, const Facts &Of) {
+  if (Of.Rhythm != HintRhythm::Hints || !Of.Sleeps)
+    return false;
+  for (const BasicBlock *B : In.L.blocks())
+    for (const Instruction &I : *B)
+      if (auto *Call = dyn_cast<CallBase>(&I);
+          Call && namesDevice(calledName(*Call)))
+        return false;
+  return true;
+}
+
 Gathered gather(Loop &L, Surroundings &Around) {
   LoopView In(L, Around);
   Gathered G;
@@ -231,7 +246,7 @@ Gathered gather(Loop &L, Surroundings &Around) {
     return G;
   // The author says that the loop waits. So a function with unknown effects may
   // be what it polls by.
-  if (G.Of.Rhythm == HintRhythm::Pauses)
+  if (G.Of.Rhythm == HintRhythm::Pauses || sleepsForThread(In, G.Of))
     In.Causes.takeCallsAsPolls();
   gatherExits(In, G);
   if (G.Of.Rhythm == HintRhythm::Pauses && mayPollInTurn(In, G.Of)) {
