@@ -78,6 +78,11 @@ foreach(i RANGE ${last})
         set(what ${slug})
       endif()
       vf_camel_case(${what} class)
+      # Two features may look for the same: the later class has its feature's name before.
+      if(class IN_LIST classes)
+        vf_camel_case(${slug}-${what} class)
+      endif()
+      list(APPEND classes ${class})
       # Checks of a family with a base class are declared together.
       set(header checkers/${slug}/${class}Check.h)
       if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${header})

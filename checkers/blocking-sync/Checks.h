@@ -13,7 +13,7 @@
 #ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_CHECKS_H
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_CHECKS_H
 
-#include "checkers/common/SyncModel.h"
+#include "checkers/blocking-sync/SpinLocks.h"
 #include "checkers/common/UnitCheck.h"
 
 namespace vfriendly::tidy {
@@ -53,6 +53,20 @@ protected:
 struct BroadcastCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
   void inspect(const SyncModel &, const clang::ASTContext &) override;
+};
+
+/// Reports what may sleep or take long while a spin lock is held, and spin
+/// locks that a signal handler takes.
+struct HeldCheck final : SyncCheck {
+  using SyncCheck::SyncCheck;
+  void registerPPCallbacks(const clang::SourceManager &Sources,
+                           clang::Preprocessor *Into,
+                           clang::Preprocessor *Expander) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
+
+private:
+  class Sections;
+  SpinLocks Locks;
 };
 
 /// Reports loops that put existing items into a queue one by one, with a lock

@@ -8,6 +8,7 @@
 
 #include "checkers/common/SyncModel.h"
 
+#include "checkers/common/AtomicOps.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 #include "passes/analysis/common/TellingNames.h"
@@ -156,6 +157,8 @@ public:
   void visit(const Stmt *S, ArrayRef<const Stmt *> Parents) {
     if (auto *Made = dyn_cast<CXXConstructExpr>(S))
       return construct(*Made, Parents);
+    if (isa<AtomicExpr>(S))
+      Into.Polls |= innermostLoop(Parents) != nullptr;
     auto *Call = dyn_cast<CallExpr>(S);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     if (!Callee)
@@ -209,6 +212,8 @@ public:
     if (!Callee->isDefined() &&
         whatNameTells(identifierOf(Callee)) == NameTells::Delays)
       add(SyncKind::Sleep, Call, nullptr, Parents);
+    if (!Into.Polls && innermostLoop(Parents))
+      Into.Polls = matchAtomicOp(Call).has_value();
     Into.Calls.push_back({Call, Callee, {Parents.begin(), Parents.end()}});
   }
 
@@ -285,7 +290,7 @@ private:
 void SyncModel::add(const FunctionDecl &Function) {
   if (!Known.try_emplace(&Function, Functions.size()).second)
     return;
-  Functions.push_back({&Function, {}, {}, {}});
+  Functions.push_back({&Function, {}, {}, {}, false});
   Collector Into(Functions.back());
   forEachStmt(Function.getBody(),
               [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {

@@ -83,6 +83,9 @@ struct FunctionSync {
   /// Calls of functions that are not recognized by name.
   std::vector<CallSite> Calls;
   std::vector<MakeSite> Makes;
+  /// True if a loop contains an atomic operation other than by a call that is
+  /// in Calls.
+  bool Polls = false;
 };
 
 class SyncModel {

@@ -33,7 +33,7 @@ struct GrowthCheck final : HeapCheck {
 
 /// Reports memory that is released only after a long phase that does not use
 /// it.
-struct HeldCheck final : HeapCheck {
+struct HeapChurnHeldCheck final : HeapCheck {
   using HeapCheck::HeapCheck;
   void inspect(FunctionView &) override;
 };

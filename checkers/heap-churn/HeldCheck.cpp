@@ -65,7 +65,7 @@ static const Stmt *longPhaseIn(const Stmt *S, FunctionView &View) {
   return nullptr;
 }
 
-void HeldCheck::inspect(FunctionView &View) {
+void HeapChurnHeldCheck::inspect(FunctionView &View) {
   if (View.loops().empty())
     return;
   for (const HeapCall &Release : View.calls()) {

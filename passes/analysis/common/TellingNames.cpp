@@ -8,18 +8,16 @@
 
 #include "passes/analysis/common/TellingNames.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
+#include "passes/analysis/common/NameWords.h"
 
-#include <string>
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
 namespace vfriendly {
 
-/// Returns the words of my_yield_cpu, myYieldCPU or MyYield2, in lower case.
-static SmallVector<std::string, 4> wordsOf(StringRef Name) {
+SmallVector<std::string, 4> wordsOf(StringRef Name) {
   SmallVector<std::string, 4> Words;
   char Before = '_';
   for (char C : Name) {

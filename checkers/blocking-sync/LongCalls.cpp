@@ -1,0 +1,420 @@
+//===- LongCalls.cpp - What may sleep or take long ------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/LongCalls.h"
+
+#include "checkers/common/Counting.h"
+#include "checkers/common/SourceText.h"
+#include "checkers/common/WaitNeutral.h"
+#include "passes/analysis/common/NameWords.h"
+#include "passes/analysis/common/TellingNames.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Maximum depth of calls that are followed. What is further away happens
+/// seldom: on the way there are conditions.
+static constexpr unsigned MaxDepth = 4;
+
+/// Maximum number of statements and expressions of a function that is examined.
+static constexpr unsigned MaxNodes = 3000;
+
+/// The size of a page of most processors, in bytes.
+static constexpr uint64_t PageSize = 4096;
+
+/// Returns what a function of the C library or of the system does.
+static std::optional<LongKind> byLibraryName(StringRef Name) {
+  static const llvm::StringMap<LongKind> Names = [] {
+    llvm::StringMap<LongKind> Map;
+    auto Add = [&](LongKind Kind, std::initializer_list<StringRef> List) {
+      for (StringRef Each : List)
+        Map[Each] = Kind;
+    };
+    Add(LongKind::Memory,
+        {"malloc", "calloc", "realloc", "reallocarray", "free",
+         "posix_memalign", "aligned_alloc", "memalign", "valloc", "strdup",
+         "strndup", "asprintf", "vasprintf", "getline"});
+    Add(LongKind::System, {"mmap",
+                           "mmap64",
+                           "munmap",
+                           "mremap",
+                           "madvise",
+                           "mprotect",
+                           "mlock",
+                           "munlock",
+                           "msync",
+                           "brk",
+                           "sbrk",
+                           "read",
+                           "write",
+                           "pread",
+                           "pwrite",
+                           "pread64",
+                           "pwrite64",
+                           "readv",
+                           "writev",
+                           "preadv",
+                           "pwritev",
+                           "send",
+                           "sendto",
+                           "sendmsg",
+                           "recv",
+                           "recvfrom",
+                           "recvmsg",
+                           "open",
+                           "open64",
+                           "openat",
+                           "close",
+                           "fsync",
+                           "fdatasync",
+                           "sync_file_range",
+                           "ioctl",
+                           "fcntl",
+                           "stat",
+                           "fstat",
+                           "lseek",
+                           "ftruncate",
+                           "fallocate",
+                           "rename",
+                           "unlink",
+                           "mkdir",
+                           "socket",
+                           "connect",
+                           "bind",
+                           "listen",
+                           "accept",
+                           "accept4",
+                           "setsockopt",
+                           "sigprocmask",
+                           "pthread_sigmask",
+                           "sigaction",
+                           "setitimer",
+                           "timer_settime",
+                           "timerfd_settime",
+                           "eventfd",
+                           "kill",
+                           "tgkill",
+                           "pthread_kill",
+                           "getpid",
+                           "gettid",
+                           "getrusage",
+                           "sched_setaffinity",
+                           "syscall",
+                           "system",
+                           "execve",
+                           "dlopen",
+                           "dlsym",
+                           "getaddrinfo",
+                           "pthread_cond_signal",
+                           "pthread_cond_broadcast",
+                           "sem_post",
+                           "epoll_ctl",
+                           "fopen",
+                           "fclose",
+                           "getrandom",
+                           "process_vm_readv",
+                           "shmget",
+                           "shmat",
+                           "shm_open"});
+    Add(LongKind::Output,
+        {"printf",    "fprintf",  "vprintf", "vfprintf", "dprintf",
+         "puts",      "fputs",    "putchar", "fputc",    "putc",
+         "fwrite",    "fflush",   "perror",  "syslog",   "vsyslog",
+         "fread",     "fgets",    "fgetc",   "errstart", "errstart_cold",
+         "errfinish", "backtrace"});
+    Add(LongKind::Sleep, {"sleep", "usleep", "nanosleep", "clock_nanosleep",
+                          "sched_yield", "thrd_sleep", "thrd_yield", "pause"});
+    Add(LongKind::Wait, {"pthread_mutex_lock",
+                         "pthread_mutex_timedlock",
+                         "pthread_rwlock_rdlock",
+                         "pthread_rwlock_wrlock",
+                         "pthread_cond_wait",
+                         "pthread_cond_timedwait",
+                         "pthread_join",
+                         "pthread_create",
+                         "pthread_barrier_wait",
+                         "sem_wait",
+                         "sem_timedwait",
+                         "mtx_lock",
+                         "cnd_wait",
+                         "thrd_join",
+                         "thrd_create",
+                         "epoll_wait",
+                         "poll",
+                         "ppoll",
+                         "select",
+                         "futex",
+                         "waitpid",
+                         "wait",
+                         "flock",
+                         "vf_mutex_lock",
+                         "sigwait"});
+    Add(LongKind::Fork, {"fork", "vfork", "posix_spawn", "posix_spawnp"});
+    return Map;
+  }();
+  auto Where = Names.find(Name);
+  return Where == Names.end() ? std::nullopt
+                              : std::optional<LongKind>(Where->second);
+}
+
+/// Returns what the name of a function says that it does; the function's
+/// definition is not visible.
+static std::optional<LongKind> byTellingName(const FunctionDecl &Callee) {
+  StringRef Name = identifierOf(&Callee);
+  SmallVector<std::string, 4> Words = wordsOf(Name);
+  if (Words.empty() || Callee.getReturnType()->isFloatingType())
+    return std::nullopt; // log2 computes a logarithm.
+  auto Has = [&](std::initializer_list<StringRef> Any) {
+    return llvm::any_of(
+        Words, [&](StringRef W) { return llvm::is_contained(Any, W); });
+  };
+  auto AtEnd = [&](std::initializer_list<StringRef> Any) {
+    return llvm::is_contained(Any, StringRef(Words.front())) ||
+           llvm::is_contained(Any, StringRef(Words.back()));
+  };
+  if (Has({"size", "count", "is", "can", "flags", "index", "trylock"}))
+    return std::nullopt;
+  if (Has({"malloc", "calloc", "zalloc", "realloc", "strdup", "memalign",
+           "kmalloc", "zmalloc", "palloc"}) ||
+      AtEnd({"alloc", "allocate", "free", "dealloc", "deallocate", "create",
+             "destroy"}))
+    return LongKind::Memory;
+  if (Has({"printf", "vlog", "syslog", "elog", "logger", "warning", "warn"}) ||
+      AtEnd({"log", "logf", "print"}))
+    return LongKind::Output;
+  if (Has({"mmap", "munmap", "madvise", "ioctl", "fsync", "recvmsg", "sendmsg",
+           "sigprocmask", "setitimer"}) ||
+      Has({"send", "recv"}))
+    return LongKind::System;
+  if (Has({"mutex"}) && AtEnd({"lock", "acquire", "enter"}))
+    return LongKind::Wait;
+  if (namesBlocking(Name) && !Has({"no", "try", "nowait"}))
+    return LongKind::Wait;
+  switch (whatNameTells(Name)) {
+  case NameTells::Delays:
+    return LongKind::Sleep;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Returns true if a method of the standard library's containers and strings
+/// may allocate or release.
+static bool grows(const CXXMethodDecl &Method) {
+  static const llvm::StringSet<> Growing{
+      "push_back", "emplace_back",  "push_front",  "emplace_front",
+      "emplace",   "insert",        "resize",      "reserve",
+      "append",    "push",          "try_emplace", "insert_or_assign",
+      "assign",    "shrink_to_fit", "emplace_hint"};
+  const CXXRecordDecl *Class = Method.getParent();
+  if (!isOfStd(*Class))
+    return false;
+  StringRef Name = identifierOf(&Method), Of = identifierOf(Class);
+  bool HasNodes = Of.contains("map") || Of.contains("set") ||
+                  Of.contains("list") || Of.contains("deque");
+  if (Name == "erase" || Name == "clear" || Name.starts_with("pop_"))
+    return HasNodes && !Of.contains("deque");
+  if (Method.getOverloadedOperator() == OO_Subscript)
+    return Of.contains("map");
+  return Growing.contains(Name) && !Of.contains("atomic");
+}
+
+/// Returns true if an argument says that the program ends after this log.
+static bool endsProgram(const CallExpr &Call) {
+  return llvm::any_of(Call.arguments(), [](const Expr *Arg) {
+    auto *Ref = dyn_cast<DeclRefExpr>(Arg->IgnoreParenCasts());
+    StringRef Name = Ref ? identifierOf(Ref->getDecl()) : StringRef();
+    return Name.contains_insensitive("fatal") ||
+           Name.contains_insensitive("panic") ||
+           Name.contains_insensitive("crash");
+  });
+}
+
+bool endsProgram(ArrayRef<const Stmt *> Parents) {
+  return llvm::any_of(Parents, [](const Stmt *S) {
+    auto *Block = dyn_cast<CompoundStmt>(S);
+    const FunctionDecl *Last =
+        Block && !Block->body_empty() ? calleeOf(Block->body_back()) : nullptr;
+    return Last && Last->isNoReturn();
+  });
+}
+
+/// Returns the number of bytes that a memset or memcpy writes, if it is
+/// constant.
+static std::optional<uint64_t> bytesOf(const CallExpr &Call,
+                                       const ASTContext &Context) {
+  Expr::EvalResult Value;
+  if (Call.getNumArgs() < 3 || Call.getArg(2)->isValueDependent() ||
+      !Call.getArg(2)->EvaluateAsInt(Value, Context))
+    return std::nullopt;
+  return Value.Val.getInt().getLimitedValue();
+}
+
+/// Returns true for a `for` loop that advances by a page or more and writes
+/// memory.
+static bool touchesPages(const Stmt *S, const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(S);
+  auto *Step =
+      For ? dyn_cast_or_null<CompoundAssignOperator>(For->getInc()) : nullptr;
+  if (!Step || Step->getOpcode() != BO_AddAssign)
+    return false;
+  Expr::EvalResult Value;
+  if (Step->getRHS()->isValueDependent() ||
+      !Step->getRHS()->EvaluateAsInt(Value, Context) ||
+      Value.Val.getInt().getLimitedValue() < PageSize)
+    return false;
+  bool Writes = false;
+  forEachStmt(For->getBody(), [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+    auto *Assign = dyn_cast<BinaryOperator>(Below);
+    Writes |= Assign && Assign->isAssignmentOp() &&
+              isa<ArraySubscriptExpr, UnaryOperator>(
+                  Assign->getLHS()->IgnoreParenCasts());
+  });
+  return Writes;
+}
+
+std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (!Callee) {
+    // What a pointer leads to shows nowhere. Further down the calls, it is more
+    // often a small function of a table than a callback.
+    if (Depth > 1 || Call.isTypeDependent() ||
+        isa<CXXPseudoDestructorExpr>(Call.getCallee()->IgnoreParens()))
+      return std::nullopt;
+    const ValueDecl *Pointer = objectOf(Call.getCallee());
+    return LongCall{LongKind::Callback, &Call,
+                    Pointer ? "'" + Pointer->getNameAsString() + "'"
+                            : "a function pointer"};
+  }
+  if (Callee->isNoReturn() || endsProgram(Call))
+    return std::nullopt;
+  StringRef Name = identifierOf(Callee);
+  std::string Quoted = "'" + Callee->getNameAsString() + "'";
+  if (auto *Method = dyn_cast<CXXMethodDecl>(Callee); Method && grows(*Method))
+    return LongCall{LongKind::Memory, &Call, Quoted};
+  bool IsPlain =
+      Callee->getIdentifier() &&
+      isa<TranslationUnitDecl>(Callee->getDeclContext()->getRedeclContext());
+  if (IsPlain)
+    if (std::optional<LongKind> Kind = byLibraryName(Name))
+      return LongCall{*Kind, &Call, Quoted};
+  if (Name == "memset" || Name == "memcpy" || Name == "bzero" ||
+      Name == "__builtin_memset") {
+    std::optional<uint64_t> Bytes = bytesOf(Call, Context);
+    if (Depth <= 1 && Bytes && *Bytes >= PageSize)
+      return LongCall{LongKind::Pages, &Call, Quoted};
+    if (Depth == 0 && !Bytes && Name.contains("memset"))
+      return LongCall{LongKind::Pages, &Call, Quoted};
+    return std::nullopt;
+  }
+  if (Callee->getBuiltinID())
+    return std::nullopt;
+  switch (classifyCall(Call, *Callee)) {
+  case CallEffect::Sleep:
+  case CallEffect::Yield:
+    return LongCall{LongKind::Sleep, &Call, Quoted};
+  case CallEffect::Other:
+    break;
+  default:
+    return std::nullopt;
+  }
+  if (Locks.of(Callee) != SpinOp::None)
+    return std::nullopt;
+  if (isOfStd(*Callee)) {
+    if (auto *Method = dyn_cast<CXXMethodDecl>(Callee)) {
+      StringRef Class = identifierOf(Method->getParent());
+      if (Name == "lock" &&
+          (Class.contains("mutex") || Class.contains("unique_lock")))
+        return LongCall{LongKind::Wait, &Call, Quoted};
+      if (Class.contains("ostream"))
+        return LongCall{LongKind::Output, &Call, "a stream"};
+    }
+    if (Name == "make_shared" || Name == "make_unique")
+      return LongCall{LongKind::Memory, &Call, Quoted};
+    return std::nullopt;
+  }
+  const FunctionDecl *Definition = nullptr;
+  if (!Callee->isDefined(Definition) || Callee->isVirtualAsWritten()) {
+    if (std::optional<LongKind> Kind = byTellingName(*Callee))
+      return LongCall{*Kind, &Call, Quoted};
+    return std::nullopt;
+  }
+  if (std::optional<LongCall> Inside = bodyOf(*Definition, Depth + 1)) {
+    LongCall Result{Inside->Kind, &Call, Quoted};
+    Result.Inside = Inside->Inside ? Inside->Inside : Inside->Site;
+    Result.InsideWhat = Inside->Inside ? Inside->InsideWhat : Inside->What;
+    return Result;
+  }
+  return std::nullopt;
+}
+
+std::optional<LongCall> LongCalls::bodyOf(const FunctionDecl &Definition,
+                                          unsigned Depth) {
+  if (Depth > MaxDepth || Definition.isDependentContext() ||
+      Context.getSourceManager().isInSystemHeader(Definition.getLocation()))
+    return std::nullopt;
+  auto [Where, IsNew] = Known.try_emplace(&Definition);
+  if (!IsNew)
+    return Where->second;
+  std::optional<LongCall> Found;
+  unsigned Nodes = 0;
+  forEachStmt(Definition.getBody(),
+              [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+                if (!Found && ++Nodes < MaxNodes && (Found = match(S, Depth)) &&
+                    endsProgram(Parents))
+                  Found.reset();
+              });
+  return Known[&Definition] = Found;
+}
+
+std::optional<LongCall> LongCalls::match(const Stmt *S, unsigned Depth) {
+  if (auto *Call = dyn_cast<CallExpr>(S))
+    return call(*Call, Depth);
+  if (auto *New = dyn_cast<CXXNewExpr>(S))
+    return New->getNumPlacementArgs() == 0
+               ? std::optional(LongCall{LongKind::Memory, S, "'new'"})
+               : std::nullopt;
+  if (isa<CXXDeleteExpr>(S))
+    return LongCall{LongKind::Memory, S, "'delete'"};
+  if (auto *Made = dyn_cast<CXXConstructExpr>(S)) {
+    const CXXConstructorDecl *Constructor = Made->getConstructor();
+    const CXXRecordDecl *Class = Constructor->getParent();
+    StringRef Name = identifierOf(Class);
+    if (isOfStd(*Class)) {
+      if (Made->getNumArgs() == 1 &&
+          (Name == "lock_guard" || Name == "unique_lock" ||
+           Name == "scoped_lock") &&
+          !Locks.isGuard(Class))
+        return LongCall{LongKind::Wait, S, "'" + Name.str() + "'"};
+      return std::nullopt;
+    }
+    const FunctionDecl *Definition = nullptr;
+    if (Locks.isGuard(Class) || Constructor->isTrivial() ||
+        !Constructor->isDefined(Definition))
+      return std::nullopt;
+    if (std::optional<LongCall> Inside = bodyOf(*Definition, Depth + 1)) {
+      LongCall Result{Inside->Kind, S,
+                      "the constructor of '" + Name.str() + "'"};
+      Result.Inside = Inside->Inside ? Inside->Inside : Inside->Site;
+      Result.InsideWhat = Inside->Inside ? Inside->InsideWhat : Inside->What;
+      return Result;
+    }
+    return std::nullopt;
+  }
+  if (Depth <= 1 && touchesPages(S, Context))
+    return LongCall{LongKind::Pages, S, "a loop over pages"};
+  return std::nullopt;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,73 @@
+//===- LongCalls.h - What may sleep or take long ----------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   if (std::optional<LongCall> Long = Calls.match(S)) ... Long->What ...
+//
+// Tells which statements may sleep, enter the kernel, or touch fresh pages.
+// Functions whose definitions are visible count by what they do, all others by
+// their names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_LONGCALLS_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_LONGCALLS_H
+
+#include "checkers/blocking-sync/SpinLocks.h"
+
+#include <optional>
+
+namespace vfriendly::tidy {
+
+enum class LongKind {
+  Memory,   ///< Allocates or releases.
+  Pages,    ///< Touches memory that may be fresh, page by page.
+  System,   ///< Enters the kernel.
+  Output,   ///< Prints or logs.
+  Sleep,    ///< Sleeps or yields.
+  Wait,     ///< Waits for a lock that may block, or for another thread.
+  Callback, ///< Calls what does not show.
+  Fork      ///< The child inherits a lock that nobody in it releases.
+};
+
+struct LongCall {
+  LongCall(LongKind Kind, const clang::Stmt *Site, std::string What)
+      : Kind(Kind), Site(Site), What(std::move(What)) {}
+
+  LongKind Kind;
+  const clang::Stmt *Site;
+  /// The function that is called there, or what is done.
+  std::string What;
+  /// Where the definition of that function does it; Site if it has none.
+  const clang::Stmt *Inside = nullptr;
+  std::string InsideWhat;
+};
+
+/// Returns true if one of Parents is a block that ends the program: what it
+/// does before, nobody waits for.
+bool endsProgram(llvm::ArrayRef<const clang::Stmt *> Parents);
+
+class LongCalls {
+public:
+  LongCalls(SpinLocks &Locks, const clang::ASTContext &Context)
+      : Locks(Locks), Context(Context) {}
+  /// Returns what S itself, without its operands, does that may take long.
+  std::optional<LongCall> match(const clang::Stmt *S, unsigned Depth = 0);
+
+private:
+  std::optional<LongCall> call(const clang::CallExpr &Call, unsigned Depth);
+  std::optional<LongCall> bodyOf(const clang::FunctionDecl &Callee,
+                                 unsigned Depth);
+
+  SpinLocks &Locks;
+  const clang::ASTContext &Context;
+  llvm::DenseMap<const clang::FunctionDecl *, std::optional<LongCall>> Known;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,86 @@
+//===- SpinLocks.h - Where spin locks are taken and released ----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   if (Locks.inFunction(F)) for (const SpinSite &S : Locks.sitesOf(F)) ...
+//
+// A spin lock is a lock whose waiters poll. A function, macro or class takes or
+// releases one by its name (pthread_spin_lock, SpinLockAcquire, SpinLockHolder)
+// or by what it does: it polls an atomic object until it has set the object to
+// a constant, and returns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SPINLOCKS_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SPINLOCKS_H
+
+#include "checkers/common/SyncModel.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+
+namespace vfriendly::tidy {
+
+enum class SpinOp { None, Try, Acquire, Release };
+
+/// A place that takes or releases a spin lock.
+struct SpinSite {
+  SpinOp Op;
+  /// The call, the construction of a guard, the open-coded loop or store, or
+  /// the first statement of a macro's expansion.
+  const clang::Stmt *Site;
+  /// The variable or field that is locked; null if it has no name.
+  const clang::ValueDecl *Object = nullptr;
+  /// A guard: it holds the lock to the end of its scope.
+  bool IsGuard = false;
+  /// If Site comes from a macro that takes or releases, where that is used.
+  clang::SourceLocation Macro;
+  llvm::SmallVector<const clang::Stmt *, 8> Parents;
+};
+
+/// Returns what a function or macro of this name does to a spin lock.
+SpinOp spinOpByName(llvm::StringRef Name);
+
+class SpinLocks {
+public:
+  /// Records the use of a macro for which spinOpByName returns Op. pre: Where
+  /// is in a file.
+  void addMacro(clang::SourceLocation Where, SpinOp Op) { Macros[Where] = Op; }
+  /// Returns true if F may take a spin lock. Fast: most functions do not.
+  bool mayTake(const FunctionSync &F, const clang::ASTContext &Context);
+  /// Returns what F takes and releases, in the order of the text.
+  std::vector<SpinSite> sitesOf(const clang::FunctionDecl &F,
+                                const clang::ASTContext &Context);
+  /// Returns what a call of Callee does to the lock that is its argument or its
+  /// object.
+  SpinOp of(const clang::FunctionDecl *Callee, unsigned Depth = 0);
+  /// Returns true for a class that takes a spin lock in its constructor and
+  /// releases it in its destructor.
+  bool isGuard(const clang::CXXRecordDecl *Class);
+
+private:
+  SpinOp byBody(const clang::FunctionDecl &Definition, unsigned Depth);
+  /// Returns true if Loop goes on until it has set an atomic object, which it
+  /// stores in *Object unless Object is null.
+  bool polls(const clang::Stmt &Loop, unsigned Depth,
+             const clang::ASTContext &Context, const clang::ValueDecl **Object);
+  /// Returns the lock that a call takes or releases.
+  static const clang::ValueDecl *lockOf(const clang::CallExpr &Call);
+  bool isLock(const clang::CXXRecordDecl *Class);
+  bool takesInConstructor(const clang::CXXRecordDecl &Class);
+
+  std::map<clang::SourceLocation, SpinOp> Macros;
+  llvm::DenseMap<const clang::FunctionDecl *, SpinOp> Known;
+  llvm::DenseMap<const clang::CXXRecordDecl *, bool> Guards;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,114 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Guards and classes that take a spin lock, by what their members do.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-held' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+struct Latch {
+  std::atomic<int> word{0};
+  void lock() {
+    while (word.exchange(1, std::memory_order_acquire))
+      while (word.load(std::memory_order_relaxed))
+        __builtin_ia32_pause();
+  }
+  void unlock() { word.store(0, std::memory_order_release); }
+};
+
+struct Scope {
+  explicit Scope(Latch &l) : held(l) { held.lock(); }
+  ~Scope() { held.unlock(); }
+  Latch &held;
+};
+
+Latch latch;
+std::mutex mutex;
+std::vector<int> list;
+int count;
+
+void release(char *p) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'latch' while 'madvise' enters the kernel
+  latch.lock();
+  madvise(p, 4096, MADV_DONTNEED);
+  latch.unlock();
+}
+
+void add(int n) {
+  // CHECK: :[[@LINE+1]]:9: warning: holds 'latch' while 'push_back' allocates or releases memory
+  Scope in(latch);
+  list.push_back(n);
+}
+
+void addStd(int *p) {
+  // CHECK: :[[@LINE+1]]:26: warning: holds 'latch' while 'delete' allocates or releases memory
+  std::lock_guard<Latch> in(latch);
+  delete p;
+}
+
+void nested() {
+  // CHECK: :[[@LINE+1]]:9: warning: holds 'latch' while 'lock_guard' waits
+  Scope in(latch);
+  std::lock_guard<std::mutex> also(mutex);
+  ++count;
+}
+
+// Not reported: the program ends after it.
+void fails(int n) {
+  Scope in(latch);
+  if (n < 0) {
+    write(2, "broken\n", 7);
+    abort();
+  }
+  ++count;
+}
+
+// Not reported: a mutex.
+void blocks(int n) {
+  std::lock_guard<std::mutex> in(mutex);
+  list.push_back(n);
+}
+
+// Not reported: the scope of the guard ends before, and it lets go early.
+void outside(int n) {
+  {
+    Scope in(latch);
+    ++count;
+  }
+  list.push_back(n);
+  std::unique_lock<Latch> early(latch);
+  ++count;
+  early.unlock();
+  list.push_back(n);
+}
+
+// Not reported: an exchange that takes nothing, and a lock-free push.
+struct Node {
+  Node *next;
+};
+std::atomic<Node *> top;
+std::atomic<bool> asked;
+void push() {
+  Node *node = new Node;
+  node->next = top.load();
+  while (!top.compare_exchange_weak(node->next, node))
+    ;
+  if (asked.exchange(true))
+    delete node;
+}
+
+// Taken in a lambda, not by the function around it.
+template <typename F> void run(F f) { f(); }
+void inLambda() {
+  run([] {
+    latch.lock();
+    ++count;
+    latch.unlock();
+  });
+  list.push_back(1);
+}
