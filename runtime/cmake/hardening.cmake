@@ -2,21 +2,27 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What distributions ask of libraries and programs, for the runtime's: canaries for functions with
+# What distributions ask of libraries and programs: canaries for functions with
 # arrays, probes of large frames, marks for indirect branches, relocations
-# that are read-only, and programs at random addresses. The plugins are not here: tools load them
-# that lack some of the symbols that they name, so these are not bound at load time. Checked string functions
+# that are read-only, and programs at random addresses. The plugins have the options too, but
+# are not bound at load time: tools load them that lack some of the symbols that they name. Checked string functions
 # (_FORTIFY_SOURCE) are for gleaner alone: each that a preloaded library calls is one more symbol to find
 # in every process that starts.
 
+set(options "")
+set(link "")
 if(NOT VF_SANITIZE)
-  add_compile_options(-fstack-protector-strong -fstack-clash-protection)
   # Names of files do not depend on the folder of the build: two builds give the same bytes.
-  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
+  list(APPEND options -fstack-protector-strong -fstack-clash-protection
+    -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
   if(VF_PLATFORM STREQUAL "x86-64")
-    add_compile_options(-fcf-protection)
+    list(APPEND options -fcf-protection)
   elseif(VF_PLATFORM STREQUAL "aarch64")
-    add_compile_options(-mbranch-protection=standard)
+    list(APPEND options -mbranch-protection=standard)
   endif()
-  add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+  list(APPEND link LINKER:-z,relro LINKER:-z,noexecstack)
+  add_compile_options(${options})
+  add_link_options(${link} LINKER:-z,now)
 endif()
+set(VF_HARDENING ${options} CACHE INTERNAL "Compiler's options of all libraries")
+set(VF_HARDENING_LINK ${link} CACHE INTERNAL "Linker's options of all libraries")
