@@ -188,13 +188,16 @@ static void read_notes(char *words, const char *end) {
   } ours = {{sizeof VF_NOTE_NAME, 4, 1}, VF_NOTE_NAME};
   const size_t named = sizeof ours.header + sizeof ours.name;
   words += -(uintptr_t)words % 4;
-  for (; words + padded(named, 4) + 4 <= end; words += 4)
-    if (memcmp(words, &ours, named) == 0) {
-      int32_t distance;
+  for (; words + padded(named, 4) + 4 <= end; words += 4) {
+    ElfW(Word) length;
+    int32_t distance;
+    memcpy(&length, words, sizeof length);
+    if (length == sizeof VF_NOTE_NAME && memcmp(words, &ours, named) == 0) {
       char *content = words + padded(named, 4);
       memcpy(&distance, content, sizeof distance);
       see((struct vf_found *)(void *)(content + distance));
     }
+  }
 }
 
 /* Tools that change programs may leave notes in the list that are not loaded.
