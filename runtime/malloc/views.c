@@ -15,8 +15,9 @@
  *   dlsym     returns this library's function where it finds libc's.
  *   dlopen    before the first library is opened with RTLD_DEEPBIND, libc's
  *             functions get a jump to those of this library as their first
- *             instruction, in a private copy of their pages. Nothing has called
- *             them before, and so no block is of libc's heap.
+ *             instruction, in a private copy of their pages. Only code that
+ *             found them by dlvsym or RTLD_NEXT can have called them before;
+ *             its blocks must not be freed afterwards.
  *
  * To clear RTLD_DEEPBIND would be simpler, but libraries are opened with it
  * because they define symbols of other libraries. Changing the addresses in the
