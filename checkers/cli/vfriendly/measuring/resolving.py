@@ -35,7 +35,8 @@ _WHATS = {kinds.BLOCK: "block", kinds.WAKE: "wake", kinds.SHOOTDOWN: "shootdown"
 _NO_FILE = ("[anonymous]", "[unknown]")
 # Frames in which the loop of a wait is looked for: std::atomic's load of unoptimized code is three calls deep.
 _CALLERS = 4
-# Share of the samples below which the code around an address is not looked at.
+# Share of the samples below which the code around an address is not looked at. It may be in a loop that is known by
+# another one.
 _LEAST_SHARE = 0.002
 
 
@@ -118,14 +119,16 @@ class Resolver:
         tops = {tuple(places[:_CALLERS]) for s, places in located if s.kind == kinds.CPU and not s.kernel}
         on_cpu = [places for s, places in located if s.kind == kinds.CPU]
         seen = Counter(place for places in on_cpu for place in set(places[:_CALLERS]))
-        often = {place for place, count in seen.items() if count >= _LEAST_SHARE * len(on_cpu)}
-        spins = {top for top in tops if self._spins(top, often)}
+        for place, count in seen.items():
+            if count >= _LEAST_SHARE * len(on_cpu) and self._elf(place[0]):
+                self._waits.is_wait(*place)
+        spins = {top for top in tops if self._spins(top)}
         return [(s.ns, self._stack(s, places, tuple(places[:_CALLERS]) in spins, period_s)) for s, places in located]
 
-    def _spins(self, top: tuple[tuple[str, int], ...], often: set[tuple[str, int]]) -> bool:
+    def _spins(self, top: tuple[tuple[str, int], ...]) -> bool:
         if any(is_wait_function(f.function) for f in self.symbols.frames(*top[0])):
             return True
-        return any(place in often and self._elf(place[0]) and self._waits.is_wait(*place) for place in top)
+        return any(self._waits.is_in_known(*place) for place in top)
 
     def _stack(self, s: Sample, places: list[tuple[str, int]], spins: bool, period_s: float) -> Stack:
         frames: list[Frame] = []

@@ -40,6 +40,7 @@ class Waits:
         names = (f"{tools.llvm_bin()}/llvm-objdump", "llvm-objdump", "objdump")
         self._tool = next(filter(None, map(shutil.which, names)), None)
         self._known: dict[tuple[str, int], bool] = {}
+        self._loops = set[tuple[str, int, int]]()  # that wait: module, first and last instruction
 
     @property
     def missing(self) -> str:
@@ -53,10 +54,17 @@ class Waits:
             self._known[key] = bool(self._tool) and self._waits(module, offset)
         return self._known[key]
 
+    def is_in_known(self, module: str, offset: int) -> bool:
+        """Returns True if the address is in a loop that is_wait has found to wait. Examines nothing."""
+        return any(module == m and first <= offset <= last for m, first, last in self._loops)
+
     def _waits(self, module: str, offset: int) -> bool:
         around = loops_around(self._code(module, max(0, offset - _AROUND), offset + _AROUND), offset)
-        return any(_only_waits(loop) or called_waits.only_waits(loop, lambda at: self._function(module, at))
-                   for loop in around)
+        loop = next((each for each in around if _only_waits(each)
+                     or called_waits.only_waits(each, lambda at: self._function(module, at))), None)
+        if loop:
+            self._loops.add((module, loop[0].address, loop[-1].address))
+        return bool(loop)
 
     def _function(self, module: str, offset: int) -> list[Instruction]:
         return called_waits.function(self._code(module, offset, offset + called_waits.LONGEST))
