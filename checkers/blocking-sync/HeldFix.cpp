@@ -20,8 +20,8 @@
 //   3. the arguments are constants or such variables, too;
 //   4. both are statements of one block, one right after the other, so that
 //      they are executed equally often.
-// A free that comes later is safe: a thread that can reach the block between the
-// release and the free would otherwise reach it after the free.
+// A free that comes later is safe: a thread that can reach the block between
+// the release and the free would otherwise reach it after the free.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,7 +21,7 @@ struct item {
 } *head;
 int count;
 
-// [example bad]
+// example: bad
 void drop_all(void) {
   // CHECK: :[[@LINE+1]]:3: warning: holds 'spin' while 'free' allocates or releases memory: all waiters poll meanwhile; do it before the lock or after the release (guidelines/blocking-sync.md) [vfriendly-blocking-sync-held]
   pthread_spin_lock(&spin);
@@ -33,9 +33,9 @@ void drop_all(void) {
   }
   pthread_spin_unlock(&spin);
 }
-// [example bad end]
+// example end
 
-// [example good]
+// example: good
 void drop_all_outside(void) {
   pthread_spin_lock(&spin);
   struct item *all = head;
@@ -47,7 +47,7 @@ void drop_all_outside(void) {
     all = next;
   }
 }
-// [example good end]
+// example end
 
 // A lock of the program's own: a loop of an exchange, a store.
 atomic_int word;

@@ -49,21 +49,27 @@ static void write_block(char *p) {
 
 static void *work(void *unused) {
   for (;;) {
-    if (mode == Mutex)
-      vf_mutex_lock(&mutex);
-    else
-      s_lock();
+    s_lock();
     long mine = next++;
     if (mine < blocks && mode != Moved)
       write_block(arena + mine * Block);
-    if (mode == Mutex)
-      vf_mutex_unlock(&mutex);
-    else
-      s_unlock();
+    s_unlock();
     if (mine >= blocks)
       return unused;
     if (mode == Moved)
       write_block(arena + mine * Block);
+  }
+}
+
+static void *work_by_mutex(void *unused) {
+  for (;;) {
+    vf_mutex_lock(&mutex);
+    long mine = next++;
+    if (mine < blocks)
+      write_block(arena + mine * Block);
+    vf_mutex_unlock(&mutex);
+    if (mine >= blocks)
+      return unused;
   }
 }
 
@@ -94,7 +100,7 @@ int main(int count, char **words) {
     arena += -(unsigned long)arena % HugePage;
   long begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
   for (int i = 0; i < n; ++i)
-    if (pthread_create(&threads[i], NULL, work, NULL)) {
+    if (pthread_create(&threads[i], NULL, mode == Mutex ? work_by_mutex : work, NULL)) {
       fprintf(stderr, "no thread\n");
       return 1;
     }
