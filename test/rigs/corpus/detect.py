@@ -39,6 +39,12 @@ def wilson(k, n, z=1.96):
     return 100 * max(0.0, (mid - half) / d), 100 * min(1.0, (mid + half) / d)
 
 
+def share(k, n):
+    """Returns k of n in words, with its interval."""
+    low, high = wilson(k, n)
+    return f"{k} of {n}" + (f", {100 * k / n:.1f} % ({low:.1f} to {high:.1f})" if n else "")
+
+
 def read_rows(path, feature):
     with open(path) as f:
         lines = [x for x in csv.reader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if x]

@@ -20,7 +20,7 @@ import shlex
 import subprocess
 import sys
 
-from detect import wilson
+from detect import share
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # corpus -> root below --src, and flags; {D} is the folder of the file. README.md has what has to be configured.
@@ -51,11 +51,6 @@ def flags_of(corpus, root, file):
     for word in ROOTS[corpus][1].replace("{D}", os.path.dirname(file)).split():
         flags += ["-I" + d for d in sorted(glob.glob(os.path.join(root, word[1:])))] if word[0] == "@" else [word]
     return flags
-
-
-def share(k, n):
-    low, high = wilson(k, n)
-    return f"{k} of {n}" + (f", {100 * k / n:.1f} % ({low:.1f} to {high:.1f})" if n else "")
 
 
 def main():

@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-from detect import wilson
+from detect import share
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LARGE = "-D_LARGEFILE64_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE -DUSE_STACKSIZE_CUSTOMIZATION"
@@ -96,11 +96,6 @@ def reports(corpus, source, module):
             name = os.path.relpath(os.path.realpath(path), root)
             found.add((name, MACROS.get((corpus, name, int(line)), int(line)), what))
     return found
-
-
-def share(k, n):
-    low, high = wilson(k, n)
-    return f"{k} of {n}" + (f", {100 * k / n:.1f} % ({low:.1f} to {high:.1f})" if n else "")
 
 
 def main():
