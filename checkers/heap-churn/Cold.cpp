@@ -108,9 +108,28 @@ bool isCold(const Stmt *Loop, const FunctionView &View) {
   return Few;
 }
 
+/// Returns true if each call of the callee returns the same constant.
+static bool returnsConstant(const CallExpr &Call, const ASTContext &Context) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  const Stmt *Body = Callee ? Callee->getBody() : nullptr;
+  std::optional<int64_t> Returned;
+  bool IsSame = Body != nullptr;
+  forEachStmt(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Return = dyn_cast<ReturnStmt>(S);
+    if (!Return)
+      return;
+    std::optional<int64_t> Value =
+        Return->getRetValue() ? constantOf(Return->getRetValue(), Context)
+                              : std::nullopt;
+    IsSame &= Value && (!Returned || Returned == Value);
+    Returned = Value;
+  });
+  return IsSame && Returned;
+}
+
 bool isRetry(const Stmt *Loop, const FunctionView &View) {
   const Expr *Condition = loopCondition(Loop);
-  if (!Condition || isa<ForStmt>(Loop))
+  if (!Condition)
     return false;
   Condition = Condition->IgnoreParenImpCasts();
   if (auto *Not = dyn_cast<UnaryOperator>(Condition);
@@ -125,8 +144,11 @@ bool isRetry(const Stmt *Loop, const FunctionView &View) {
     if (!View.isWithin(Write, Loop))
       continue;
     auto *Assign = dyn_cast<BinaryOperator>(Write);
-    if (!Assign || Assign->getOpcode() != BO_Assign ||
-        !constantOf(Assign->getRHS(), View.Context))
+    if (!Assign || Assign->getOpcode() != BO_Assign)
+      return false;
+    auto *Call = dyn_cast<CallExpr>(Assign->getRHS()->IgnoreParenImpCasts());
+    if (!constantOf(Assign->getRHS(), View.Context) &&
+        !(Call && returnsConstant(*Call, View.Context)))
       return false;
     Sets = true;
   }

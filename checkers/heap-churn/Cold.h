@@ -20,8 +20,9 @@ namespace vfriendly::tidy {
 /// to suppress a report.
 bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 
-/// Returns true if the loop tries again until it succeeds: its condition is a
-/// variable that it sets to constants only. Such a loop seldom iterates.
+/// Returns true if the loop tries again until it succeeds, or is there for its
+/// scope and runs once: its condition is a variable that it sets to constants
+/// only. Such a loop seldom iterates.
 bool isRetry(const clang::Stmt *Loop, const FunctionView &View);
 
 } // namespace vfriendly::tidy
