@@ -135,8 +135,24 @@ TWELFTH = {
     # not PARSEC, the set of benchmarks, which is `parsec` above; without other processors' and compilers' primitives
     "parsec-runtime": ("parsec", ["parsec"], r"/tests?/|/(cuda|hip|level_zero)/|\.[ly]\.[ch]$|atomic-(ppc|xlc|winnt|x86_32)", r"\.(c|h)$"),
 }
+# Runtimes of languages.
+THIRTEENTH = {
+    "ghc": ("ghc-9.0.2", ["rts"], r"win32/|/tests?/|/sm/Windows", r"\.[ch]$"),
+    "mono": ("mono-6.8.0.105+dfsg", ["mono/eglib", "mono/metadata", "mono/mini", "mono/profiler", "mono/sgen", "mono/utils"],
+             r"/(tests?|jemalloc)/|win32|windows|darwin|mach-|-(arm|arm64|mips|ppc|riscv|s390x|sparc|wasm)\b", r"\.[ch]$"),
+    "hotspot": ("openjdk-17-17.0.19+10", ["src/hotspot/share", "src/hotspot/os/posix", "src/hotspot/os/linux", "src/hotspot/cpu/x86",
+                                          "src/hotspot/os_cpu/linux_x86"],
+                r"share/(adlc|c1|ci|libadt|opto|jvmci)/", r"\.(cpp|hpp|h)$"),
+    "gcc": ("gcc", ["libgomp", "libitm", "libgcc"], r"/(testsuite|plugin)/|nvptx|gcn|mingw|libgcc/(config|soft-fp)/|config/(arm|aarch64|alpha|ia64|mips|powerpc|s390|sh|sparc|rtems|bsd)",
+            r"\.(c|cc|h)$"),
+    "sbcl": ("sbcl", ["src/runtime"], r"win32|darwin|bsd|sunos|/(arm|arm64|mips|ppc|ppc64|riscv|sparc|loongarch64|haiku)-", r"\.[ch]$"),
+    "swipl": ("swi-prolog-9.0.4+dfsg", ["src"], r"/(Tests?|test|win32|os/windows|minizip|libtai)/", r"\.[ch]$"),
+    "ruby": ("ruby3.1-3.1.2", ["."], r"win32|/test/|^\.pc/|^(spec|test|benchmark|sample|enc|coverage|debian)/|^missing/|(^|/)ext/(-test-|win)", r"\.(c|h|y)$"),
+    "php": ("php8.2-8.2.32", ["Zend", "TSRM", "main", "sapi/fpm", "sapi/cli", "ext/opcache", "ext/standard", "ext/sockets", "ext/pcntl", "ext/sysvshm"],
+            r"win32|/tests?/|windows|/jit/(dynasm|libudis86)/", r"\.(c|h)$"),
+}
 SETS = {"developed": CORPORA, "held-out": HELD_OUT, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH,
-        "seventh": SEVENTH, "eighth": EIGHTH, "ninth": NINTH, "tenth": TENTH, "eleventh": ELEVENTH, "twelfth": TWELFTH}
+        "seventh": SEVENTH, "eighth": EIGHTH, "ninth": NINTH, "tenth": TENTH, "eleventh": ELEVENTH, "twelfth": TWELFTH, "thirteenth": THIRTEENTH}
 ALL = {corpus: what for one in SETS.values() for corpus, what in one.items()}
 HELD_OUT_CAP = (44, 15)  # rows `hint` and others a corpus with more than 80, so that people can judge them all
 DRIVER_CAP = 120  # dpdk drivers mostly poll registers: enough of them to measure false positives, not more
