@@ -47,7 +47,7 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
   // Counts this notify only if F is a strong definition: otherwise the linker
   // may choose a copy of F from another file, which does not notify.
   G.AnyLoud |= F.isStrongDefinitionForLinker();
-  if (emitNotify(*W.I, *W.Address, G.Notifies))
+  if (emitNotify(*W.I, *W.address(), G.Notifies))
     Changed.insert(&F);
 }
 

@@ -169,7 +169,8 @@ void Writers::add(Instruction &I, Value *Address, uint64_t Size, bool Plain) {
     Groups.emplace_back();
     Groups.back().Where = Where;
   }
-  Groups[Found->second].Members.push_back({&I, Address});
+  Groups[Found->second].Members.push_back(
+      {&I, find(I.operands(), Address)->getOperandNo()});
 }
 
 Writers::Writers(Module &M, const SmallPtrSetImpl<const Instruction *> &Tries)

@@ -67,10 +67,14 @@ bool surelyMatch(const Location &A, const Location &B);
 
 /// An instruction that may end a wait: a store, atomicrmw, cmpxchg, inline
 /// assembly that writes, or a call of a function that writes through the
-/// parameter for which Address is passed.
+/// parameter for which an address is passed.
 struct Writer {
   llvm::Instruction *I;
-  llvm::Value *Address;
+  /// The operand of I that is the address. A rewrite of a loop may replace the
+  /// operand, if I follows the loop and the address is computed in it.
+  unsigned Operand;
+
+  llvm::Value *address() const { return I->getOperand(Operand); }
 };
 
 /// The key that a writer notifies (WaitCall.h): Fixed, or if Fixed is null the
