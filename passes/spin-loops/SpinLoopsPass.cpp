@@ -93,7 +93,7 @@ private:
   void keep(Function &F);
   void find(Function &F);
   SmallPtrSet<const Instruction *, 8> tries() const;
-  bool isRetry(const Loop *L) const;
+  bool waitsInside(const Loop &L) const;
   Decision decide(const SpinLoop &S, Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void giveWay(Function &F);
@@ -220,7 +220,7 @@ void SpinLoopsImpl::find(Function &F) {
   }
   OriginalBody Original(F);
   bool Exposed = false, Split = false;
-  if (isFirst(Phase) && Mode != SpinMode::Off && Forbidden.mayChange(F)) {
+  if (isFirst(Phase) && Mode != SpinMode::Off && Forbidden.whyKeep(F).empty()) {
     Exposed = Exposer.run(F, FAM, [&] { Original.save(); });
     Split = splitPolls(F, FAM, Variables);
     Changed |= Exposed || Split;
@@ -249,117 +249,109 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   return Tries;
 }
 
-/// Returns true if L, a loop found in this run, waits for nobody.
-bool SpinLoopsImpl::isRetry(const Loop *L) const {
-  return any_of(All, [&](const FoundLoops &Found) {
-    return any_of(Found.Info.Loops, [&](const SpinLoop &S) {
-      return S.L == L && S.Kind == SpinKind::Retry;
-    });
+/// Returns true if the pass has decided about a loop in L that waits: for what
+/// L tries to get, if L tests it, and tests it again.
+bool SpinLoopsImpl::waitsInside(const Loop &L) const {
+  return any_of(L, [&](const Loop *In) {
+    auto IsRetry = [In](const SpinLoop &S) {
+      return S.L == In && S.Kind == SpinKind::Retry;
+    };
+    return isMarked(*In, DecidedMark) && !isMarked(*In, KeepMark) &&
+           none_of(All, [&](auto &Found) {
+             return any_of(Found.Info.Loops, IsRetry);
+           });
   });
 }
 
-Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
-  if (S.Kind == SpinKind::Retry)
-    return {Decision::Leave, "a retry can succeed at once, so the loop is not "
-                             "a wait"};
-  if (S.Kind == SpinKind::Device)
-    return {Decision::Leave, "it may poll a device: it reads a constant "
-                             "address, or sleeps between reads of memory that "
-                             "no visible code writes"};
-  if (Mode == SpinMode::Off)
-    return {Decision::Leave, "rewriting is switched off"};
-  if (isMarked(*S.L, KeepMark))
-    return {Decision::Leave, "its function is marked vfriendly:keep"};
+/// A reason to do no more than Most.
+struct Limit {
+  bool Holds;
+  decltype(Decision::Action) Most;
   StringRef Why;
-  if (!Forbidden.mayChangeLoops(F, &Why))
-    return {Decision::Leave, Why};
-  if (!hasSplittableLatches(*S.L))
-    return {Decision::Leave, "its back edge is an indirect branch"};
-  const bool InDoubt = !S.Doubt.empty();
-  if (InDoubt && !mayGiveWay(S))
-    return {Decision::Leave, S.Doubt};
-  if (S.Sleeps) {
-    Surroundings Around(FAM.getResult<LoopAnalysis>(F),
-                        FAM.getResult<DominatorTreeAnalysis>(F), Variables);
-    return {Decision::Leave,
-            sleepsRarely(*S.L, Around)
-                ? "it sleeps after many polls: wait for an event instead, on a "
-                  "futex or a condition variable"
-                : "it sleeps between polls: wait for an event instead, on a "
-                  "futex or a condition variable"};
-  }
-  // Does not rewrite a test-and-test-and-set loop if the pass has already
-  // decided about its inner loop: the inner loop waits for the same word.
-  for (Loop *Sub : S.L->getSubLoops())
-    if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
-        S.Kind == SpinKind::TestAndTestAndSet && !isRetry(Sub))
-      return {Decision::Leave, "the loop inside it waits for the same lock"};
-  // The inner loop already waits in the runtime, so a yield in this loop would
-  // cost another time slice. An example is uv__async_spin of libuv.
-  if (S.Yields && waitsWithBound(*S.L))
-    return {Decision::Leave, "it yields, and the loop inside it waits in the "
-                             "runtime"};
+};
 
-  auto PauseOnly = [&](StringRef Why) -> Decision {
-    if (InDoubt)
-      return {Decision::Leave, S.Doubt};
-    if (S.Pauses)
-      return {Decision::Leave, Why};
-    if (S.Bound > MaxPausedIterations)
-      return {Decision::Leave,
-              "its bound was chosen for iterations without a spin hint; with a "
-              "hint they would take many times as long"};
-    if (!hasPauseHint(M))
-      return {Decision::Leave, "the target has no spin hint"};
-    return {Decision::Pause, Why};
-  };
-  if (Mode == SpinMode::Pause)
-    return PauseOnly(S.Pauses ? "it pauses already" : "");
-  if (Why = Forbidden.whyOnlyPause(F); !Why.empty())
-    return PauseOnly(Why);
-  // The reason why a wait might skip or delay something.
-  StringRef Keeps = S.Doubt;
+/// The first limit that holds decides. Those after it may make no sense then.
+template <unsigned N> static const Limit &firstOf(const Limit (&Limits)[N]) {
+  return *find_if(Limits, [](const Limit &L) { return L.Holds; });
+}
+
+Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
+  auto &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+  constexpr auto Leave = Decision::Leave, Pause = Decision::Pause;
+  const StringRef Kept = Forbidden.whyKeepLoop(*S.L, F);
+  const StringRef OnlyPause = Forbidden.whyOnlyPause(F);
+  const bool Doubted = !S.Doubt.empty(), GivesWay = mayGiveWay(S);
+  const bool Skips = S.Gated || (S.InTurn && S.Bounded);
   BoundedWait Limited;
-  if (!InDoubt && (S.Gated || (S.InTurn && S.Bounded))) {
-    Keeps =
-        "it polls in some iterations only, and a wait would delay the others";
-  } else if (!InDoubt && S.Bounded) {
-    Limited = planBoundedWait(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
-                              FAM.getResult<LoopAnalysis>(F),
-                              FAM.getResult<DominatorTreeAnalysis>(F));
-    Keeps = Limited.Why;
-    if (!Limited.MayPause)
-      return {Decision::Leave, Keeps};
-  }
-  if (S.Kind == SpinKind::SeqLock)
-    return PauseOnly("a seqlock's reader waits only until a write has ended");
-  for (const Poll &P : S.Polls) {
-    if (!P.Address)
-      continue;
-    if (isDeviceAddress(P.Address))
-      return PauseOnly("it polls a constant address: a device register");
-    // Volatile memory without a visible writer may be a device register, each
-    // read of which may matter. An unbounded wait on a global variable is
-    // rewritten nevertheless, because its rewrite keeps all reads, whereas the
-    // rewrite of a bounded wait omits some.
-    if (isa<LoadInst>(P.Access) && P.Volatile &&
-        (S.Bounded || !locatePoll(P).Global) &&
-        !AllWriters->anyFor(locatePoll(P)))
-      return PauseOnly("volatile memory behind a pointer, with no writer in "
-                       "sight, may be a device");
-    auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(P.Address));
-    if (Global && AllWriters->isOnlyRead(*Global))
-      return {Decision::Leave,
-              "nothing in the program writes the polled memory"};
-  }
-  if (!Keeps.empty())
-    return mayGiveWay(S) ? Decision{Decision::GiveWay, Keeps}
-                         : PauseOnly(Keeps);
-  if (Limited.Plan)
-    return {Decision::WaitBounded, "", std::move(Limited.Plan)};
-  if (S.InTurn)
-    return {Decision::WaitAwake, ""};
-  return {S.ByClock ? Decision::WaitUntil : Decision::Wait, ""};
+  if (!Doubted && !Skips && S.Bounded)
+    Limited =
+        planBoundedWait(S, FAM.getResult<ScalarEvolutionAnalysis>(F), LI, DT);
+  /// The reason why a wait might skip or delay something.
+  const StringRef Keeps =
+      Doubted ? S.Doubt
+      : Skips ? "it polls in some iterations only, and a wait would delay the "
+                "others"
+              : Limited.Why;
+  auto PollsOften = [&] {
+    Surroundings Around(LI, DT, Variables);
+    return sleepsRarely(*S.L, Around);
+  };
+  auto Polls = [&](auto Is) {
+    return any_of(S.Polls, [&](const Poll &P) { return P.Address && Is(P); });
+  };
+  const Limit Limits[] = {
+      {S.Kind == SpinKind::Retry, Leave,
+       "a retry can succeed at once, so the loop is not a wait"},
+      {S.Kind == SpinKind::Device, Leave,
+       "it may poll a device: it reads a constant address, or sleeps between "
+       "reads of memory that no visible code writes"},
+      {Mode == SpinMode::Off, Leave, "rewriting is switched off"},
+      {!Kept.empty(), Leave, Kept},
+      {!hasSplittableLatches(*S.L), Leave,
+       "its back edge is an indirect branch"},
+      {Doubted && !GivesWay, Leave, S.Doubt},
+      {S.Sleeps && PollsOften(), Leave,
+       "it sleeps after many polls: wait for an event instead, on a futex or a "
+       "condition variable"},
+      {S.Sleeps, Leave,
+       "it sleeps between polls: wait for an event instead, on a futex or a "
+       "condition variable"},
+      {S.Kind == SpinKind::TestAndTestAndSet && waitsInside(*S.L), Leave,
+       "the loop inside it waits for the same lock"},
+      // A yield would cost another time slice, as in uv__async_spin of libuv.
+      {S.Yields && waitsWithBound(*S.L), Leave,
+       "it yields, and the loop inside it waits in the runtime"},
+      {Mode == SpinMode::Pause, Pause, S.Pauses ? "it pauses already" : ""},
+      {!OnlyPause.empty(), Pause, OnlyPause},
+      {!Limited.MayPause, Leave, Keeps},
+      {S.Kind == SpinKind::SeqLock, Pause,
+       "a seqlock's reader waits only until a write has ended"},
+      {Polls([](const Poll &P) { return isDeviceAddress(P.Address); }), Pause,
+       "it polls a constant address: a device register"},
+      {Polls([&](auto &P) { return mayBeRegister(P, S, *AllWriters); }), Pause,
+       "volatile memory behind a pointer, with no writer in sight, may be a "
+       "device"},
+      {Polls([&](auto &P) { return AllWriters->isOnlyRead(*P.Address); }),
+       Leave, "nothing in the program writes the polled memory"},
+      {!Keeps.empty(), GivesWay ? Decision::GiveWay : Pause, Keeps},
+      {Limited.Plan.has_value(), Decision::WaitBounded, ""},
+      {S.InTurn, Decision::WaitAwake, ""},
+      {S.ByClock, Decision::WaitUntil, ""},
+      {true, Decision::Wait, ""}};
+  const Limit &First = firstOf(Limits);
+  if (First.Most != Pause)
+    return {First.Most, First.Why, std::move(Limited.Plan)};
+  const Limit OfPause[] = {
+      {Doubted, Leave, S.Doubt},
+      {S.Pauses, Leave, First.Why},
+      {S.Bound > MaxPausedIterations, Leave,
+       "its bound was chosen for iterations without a spin hint; with a hint "
+       "they would take many times as long"},
+      {!hasPauseHint(M), Leave, "the target has no spin hint"},
+      {true, Pause, First.Why}};
+  const Limit &Then = firstOf(OfPause);
+  return {Then.Most, Then.Why};
 }
 
 void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
@@ -415,13 +407,12 @@ void SpinLoopsImpl::wasRewritten(Function &F) {
 /// Gives way in the loops of F that have YieldMark. They may be copies, inlined
 /// into F.
 void SpinLoopsImpl::giveWay(Function &F) {
-  if (Mode != SpinMode::Block || !Forbidden.mayChangeLoops(F) ||
-      !Forbidden.whyOnlyPause(F).empty())
+  if (Mode != SpinMode::Block || !Forbidden.whyOnlyPause(F).empty())
     return;
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   for (Loop *L : LI.getLoopsInPreorder()) {
     if (isMarked(*L, YieldMark) && !isMarked(*L, DecidedMark) &&
-        !isMarked(*L, KeepMark) &&
+        Forbidden.whyKeepLoop(*L, F).empty() &&
         emitGiveWay(*L, LI, FAM.getResult<DominatorTreeAnalysis>(F)))
       wasRewritten(F);
   }
@@ -440,8 +431,9 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
 /// Makes the known writers notify the waits of this run and of earlier ones.
 void SpinLoopsImpl::notifyWriters() {
   Waits.addEarlier(M, FAM);
-  WaitSites::Outcome Done = Waits.notify(
-      *AllWriters, [&](const Function &F) { return Forbidden.mayChange(F); });
+  WaitSites::Outcome Done = Waits.notify(*AllWriters, [&](const Function &F) {
+    return Forbidden.whyKeep(F).empty();
+  });
   if (Thin && Phase == SpinPhase::Late)
     for (CallInst *Call : Done.Uncovered)
       sayOutOfSight(FAM.getResult<OptimizationRemarkEmitterAnalysis>(

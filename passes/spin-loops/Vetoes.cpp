@@ -21,24 +21,19 @@ using namespace llvm;
 
 namespace vfriendly {
 
-bool mayRewrite(const Function &F, StringRef *Why) {
-  auto No = [&](StringRef Reason) {
-    if (Why)
-      *Why = Reason;
-    return false;
-  };
+StringRef whyKeep(const Function &F) {
   const Module &M = *F.getParent();
   if (F.hasFnAttribute(Attribute::OptimizeNone))
-    return No("the function is not optimized (-O0 or optnone)");
+    return "the function is not optimized (-O0 or optnone)";
   if (F.hasFnAttribute(Attribute::Naked))
-    return No("the function is naked");
+    return "the function is naked";
   if (F.hasFnAttribute(Attribute::NoRedZone))
-    return No("code without a red zone is kernel code");
+    return "code without a red zone is kernel code";
   if (M.getCodeModel() == CodeModel::Kernel)
-    return No("the code model is that of a kernel");
+    return "the code model is that of a kernel";
   if (F.getName().starts_with("vf_"))
-    return No("this is the runtime itself");
-  return true;
+    return "this is the runtime itself";
+  return "";
 }
 
 bool isCheckedForRaces(const Module &M) {
@@ -101,6 +96,13 @@ bool mayBeDriver(const SpinLoop &S, const Writers &AllWriters) {
          });
 }
 
+bool mayBeRegister(const Poll &P, const SpinLoop &S,
+                   const Writers &AllWriters) {
+  return isa<LoadInst>(P.Access) && P.Volatile &&
+         (S.Bounded || !locatePoll(P).Global) &&
+         !AllWriters.anyFor(locatePoll(P));
+}
+
 Vetoes::Vetoes(const Module &M)
     : M(M), Keep(findKeepFunctions(M)), CheckedForRaces(isCheckedForRaces(M)),
       StrictSeccomp(entersStrictSeccomp(M)),
@@ -111,26 +113,20 @@ void Vetoes::findCallbacks() {
   Resolvers = findResolvers(M);
 }
 
-bool Vetoes::mayChange(const Function &F, StringRef *Why) const {
-  StringRef Ignored;
-  StringRef &Reason = Why ? *Why : Ignored;
-  if (F.hasFnAttribute(KeepMark) || Keep.contains(&F)) {
-    Reason = "its function is marked vfriendly:keep";
-    return false;
-  }
-  if (CheckedForRaces) {
-    Reason = "ThreadSanitizer checks the program as written";
-    return false;
-  }
-  return mayRewrite(F, &Reason);
+StringRef Vetoes::whyKeep(const Function &F) const {
+  if (F.hasFnAttribute(KeepMark) || Keep.contains(&F))
+    return "its function is marked vfriendly:keep";
+  if (CheckedForRaces)
+    return "ThreadSanitizer checks the program as written";
+  return vfriendly::whyKeep(F);
 }
 
-bool Vetoes::mayChangeLoops(const Function &F, StringRef *Why) const {
-  if (!Handlers.contains(&F))
-    return mayChange(F, Why);
-  if (Why)
-    *Why = "its function is a signal handler";
-  return false;
+StringRef Vetoes::whyKeepLoop(const Loop &L, const Function &F) const {
+  if (isMarked(L, KeepMark))
+    return "its function is marked vfriendly:keep";
+  if (Handlers.contains(&F))
+    return "its function is a signal handler";
+  return whyKeep(F);
 }
 
 StringRef Vetoes::whyOnlyPause(const Function &F) const {

@@ -15,16 +15,18 @@
 
 namespace llvm {
 class Function;
+class Loop;
 class Module;
 } // namespace llvm
 
 namespace vfriendly {
 
+struct Poll;
 struct SpinLoop;
 class Writers;
 
-/// Returns true if F's code may be changed. If not, Why is the reason.
-bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
+/// Returns the reason why F's code must not be changed; empty if it may be.
+llvm::StringRef whyKeep(const llvm::Function &F);
 /// Returns true if ThreadSanitizer instruments some function of M. Then no
 /// function of M may be changed, because ThreadSanitizer checks the plain
 /// accesses of one function against the atomic accesses of all.
@@ -41,6 +43,11 @@ bool cancelsAsynchronously(const llvm::Module &M);
 /// certainly writes the polled memory, and the loop sleeps between polls,
 /// whereas a wait for a thread would pause.
 bool mayBeDriver(const SpinLoop &S, const Writers &AllWriters);
+/// Returns true if P, by which S polls, may read a device register, each read
+/// of which may matter: volatile memory without a visible writer. A global
+/// variable counts as one only where S is bounded: the rewrite of an unbounded
+/// wait keeps all reads.
+bool mayBeRegister(const Poll &P, const SpinLoop &S, const Writers &AllWriters);
 
 /// What a module's loops may be given. Must be gathered before anything in the
 /// module is changed.
@@ -48,15 +55,15 @@ class Vetoes {
 public:
   explicit Vetoes(const llvm::Module &M);
   /// Finds signal handlers and the resolvers of ifuncs, which takes longer.
-  /// Must be called before mayChangeLoops and whyOnlyPause.
+  /// Must be called before whyKeepLoop and whyOnlyPause.
   void findCallbacks();
 
   const FunctionSet &kept() const { return Keep; }
-  /// Returns true if no veto forbids changes of F.
-  bool mayChange(const llvm::Function &F, llvm::StringRef *Why = nullptr) const;
-  /// Returns true if no veto forbids changes of F's loops.
-  bool mayChangeLoops(const llvm::Function &F,
-                      llvm::StringRef *Why = nullptr) const;
+  /// Return the reason why F, or L, a loop of F, must not be changed; empty if
+  /// no veto forbids it.
+  llvm::StringRef whyKeep(const llvm::Function &F) const;
+  llvm::StringRef whyKeepLoop(const llvm::Loop &L,
+                              const llvm::Function &F) const;
   /// Returns the reason why loops of F must not call the runtime; empty if they
   /// may.
   llvm::StringRef whyOnlyPause(const llvm::Function &F) const;

@@ -361,11 +361,14 @@ bool Writers::isClosed(const Location &Where) {
   return true;
 }
 
-bool Writers::isOnlyRead(const GlobalVariable &Global) {
-  auto [It, New] = OnlyRead.try_emplace(&Global, false);
+bool Writers::isOnlyRead(const Value &Address) {
+  auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(&Address));
+  if (!Global)
+    return false;
+  auto [It, New] = OnlyRead.try_emplace(Global, false);
   if (New)
     It->second =
-        Global.hasLocalLinkage() && all_of(Global.users(), [](const User *U) {
+        Global->hasLocalLinkage() && all_of(Global->users(), [](const User *U) {
           auto *Load = dyn_cast<LoadInst>(U);
           return Load && !Load->isVolatile();
         });

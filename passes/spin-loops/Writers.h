@@ -108,9 +108,9 @@ public:
   bool anyFor(const Location &Where) const;
   /// Returns true if any writer certainly writes the memory at Where.
   bool anySurelyFor(const Location &Where) const;
-  /// Returns true if nothing in the program writes Global: it is local to the
-  /// module, and all its uses are loads.
-  bool isOnlyRead(const llvm::GlobalVariable &Global);
+  /// Returns true if nothing in the program writes what Address points into: a
+  /// variable that is local to the module, and all uses of which are loads.
+  bool isOnlyRead(const llvm::Value &Address);
 
   /// Returns true if no code but the module's writers for Where can write the
   /// memory there: it is in a variable that is local to the module, and whose
