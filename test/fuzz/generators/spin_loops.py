@@ -174,6 +174,16 @@ class Program:
         ])
         return f"{{ {set_}; {text} }}"
 
+    def take(self):
+        """Returns a lock that is tried a number of times and then written, mostly at an address that the loop computes."""
+        i, v, n = self.index(), self.r.randrange(1, 5), self.r.choice(["4", "same(400)", "i * 200", "(x & 511)"])
+        at = self.r.choice(["p->c", "p->next->c", "p->b", "p->next->b", "p->next->a", f"at[{i}]", f"vol[{i}]", f"pairs[{i}].c"])
+        written = self.r.choice([f"{at} = {v + 1};", f"atomic_store(&{at}, {v + 1});" if at.endswith("c") else f"{at} = 0;"])
+        end = self.r.choice(["break;", "return x;", f"see({at}); break;"])
+        body = self.neutral() or ("__builtin_ia32_pause();" if X86 else "sched_yield();")
+        return (f"{{ {self.r.choice([f'{at} = {v};', 'see(x);'])} for (int t = 0, most = {n}; t < most; ++t) "
+                f"{{ if ({at} == {v}) {{ {written} {end} }} {body} }} }}")
+
     def rare(self):
         """Returns a wait that does more than poll in iterations which a counter selects.
 
@@ -212,7 +222,7 @@ class Program:
 
     def loop(self):
         if self.r.random() < 0.5:
-            return self.wait() if self.r.random() < 0.7 else self.rare()
+            return self.r.choice([self.wait, self.wait, self.wait, self.rare, self.take])()
         self.depth += 1
         end = "if (!burn()) return x;"
         # Most spin loops are small, and have nothing in them.
