@@ -127,17 +127,6 @@ def try_action(build, packages):
             sys.exit("dev package: the change is not annotated")
 
 
-def sign(packages):
-    """Signs the checksums with the secret key that VF_SIGN_KEY names, if it names one: see guidelines/guides/security.md."""
-    key = os.environ.get("VF_SIGN_KEY")
-    if not key:
-        print("dev package: not signed: VF_SIGN_KEY names no secret key of minisign")
-        return
-    done = subprocess.run(["minisign", "-S", "-s", key, "-m", os.path.join(packages, "SHA256SUMS"), "-t", "vfriendly release"])
-    if done.returncode:
-        sys.exit("dev package: minisign did not sign SHA256SUMS")
-
-
 def clone(folder):
     """A bare clone of what is committed here, for a newcomer to clone."""
     done = subprocess.run(["git", "clone", "--quiet", "--bare", SOURCE, folder], capture_output=True, text=True)
@@ -175,7 +164,6 @@ def main():
         for name in names:
             with open(os.path.join(packages, name), "rb") as package:
                 file.write(f"{hashlib.file_digest(package, 'sha256').hexdigest()}  {name}\n")
-    sign(packages)
     for name in names:
         print(f"{os.path.getsize(os.path.join(packages, name)) / 1024:7.0f} KiB  {name}")
     if (args.tried or args.try_source or args.try_on or args.try_action) and os.geteuid():

@@ -1,12 +1,12 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py VERSION PACKAGES OUT [--key KEY] [--sign PROGRAM] [--try [DISTRIBUTION]] [--push]: makes a page of downloads.
+"""run.py VERSION PACKAGES OUT [--key KEY] [--minisign KEY] [--try [DISTRIBUTION]] [--push]: makes a page of downloads.
 
 Of what ./dev package has made, OUT has an apt repository with the one file that a user copies, the wheel, the archive,
 checksums, the list of contents (SPDX 2.3) and the Action with its address filled in. project.json says where all that
 will be, "downloads", and where --push copies it to by rsync, "push". gpg signs the repository with KEY, whose public
-part is in the file that users copy. PROGRAM is called with SHA256SUMS, and writes a signature of it beside it. --try
+part is in the file that users copy. minisign signs SHA256SUMS, and that they are VERSION's, with the secret key of its own. --try
 lets apt verify the repository and install from it in a bare root, and refuse it after each of two changes.
 """
 
@@ -44,6 +44,23 @@ def check(version, source):
     with open(os.path.join(source, "guidelines/guides/changelog.md"), encoding="utf-8") as file:
         if not re.search(rf"^## {re.escape(version)}( |$)", file.read(), re.M):
             fail(f"guidelines/guides/changelog.md has no entry '## {version}'")
+
+
+def check_packages(version, packages):
+    """The packages are of that version: their names are signed, and what is installed calls itself so."""
+    names = [os.path.basename(path) for end in ("deb", "whl", "tar.gz") for path in glob.glob(f"{packages}/*.{end}")]
+    if not any(name.endswith(".deb") for name in names):
+        fail(f"{packages} has no packages: run ./dev package")
+    for name in names:
+        if not re.search(rf"[-_]{re.escape(version)}(\.0)?[-_]", name):
+            fail(f"{name} is not of version {version}: see project() in CMakeLists.txt")
+
+
+def sign(version, out, key):
+    """Signs the checksums and, in the comment that minisign signs with them, whose they are: see guidelines/guides/security.md."""
+    done = subprocess.run(["minisign", "-S", "-s", key, "-m", f"{out}/SHA256SUMS", "-t", f"vfriendly {version}"], check=False)
+    if done.returncode:
+        fail(f"minisign did not sign {out}/SHA256SUMS with {key}")
 
 
 def gpg(key, *words):
@@ -147,21 +164,20 @@ def main():
     parser.add_argument("packages")
     parser.add_argument("out")
     parser.add_argument("--key", help="key of gpg's for the apt repository")
-    parser.add_argument("--sign", metavar="PROGRAM", help="signs SHA256SUMS, its argument")
+    parser.add_argument("--minisign", metavar="KEY", default=os.environ.get("VF_SIGN_KEY"), help="file with the secret key of minisign's for SHA256SUMS [VF_SIGN_KEY]")
     parser.add_argument("--try", dest="tried", nargs="?", const="debian-12", choices=roots.DISTRIBUTIONS, metavar="DISTRIBUTION")
     parser.add_argument("--push", action="store_true", help='copies all to the "push" of project.json')
     parser.add_argument("--source", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
     args = parser.parse_args()
     check(args.version, args.source)
-    if args.sign and not shutil.which(args.sign):
-        fail(f"--sign {args.sign}: no such program")
-    if not glob.glob(f"{args.packages}/*.deb"):
-        fail(f"{args.packages} has no packages: run ./dev package")
+    check_packages(args.version, args.packages)
     with open(os.path.join(args.source, "project.json"), encoding="utf-8") as file:
         project = json.load(file)
     url = project["downloads"].rstrip("/") or f"file:{os.path.abspath(args.out)}"
     if not url.startswith("file:") and not args.key:
         fail("project.json names a place for downloads: a repository that others take from is signed, by --key KEY")
+    if not url.startswith("file:") and not args.minisign:
+        fail("project.json names a place for downloads: what others take is signed, by --minisign KEY or VF_SIGN_KEY")
     if args.push and not project.get("push"):
         fail('project.json does not say where to push to: "push"')
     if args.tried and not args.key:
@@ -176,15 +192,18 @@ def main():
     with open(os.path.join(args.source, "checkers/cli/integrations/github/action.yml"), encoding="utf-8") as file:
         action = file.read()
     if not url.startswith("file:"):
-        action = re.sub(r"(?m)(^  release:\n    description: .*\n    default: )''$", rf"\g<1>'{url}'", action)
+        for name, value in (("release", url), ("version", args.version)):
+            action = re.sub(rf"(?m)(^  {name}:\n    description: .*\n    default: )''$", rf"\g<1>'{value}'", action)
     with open(f"{args.out}/action.yml", "w", encoding="utf-8") as file:
         file.write(f"# vfriendly {args.version}\n{action}")
     contents(args.version, args.out)
     sums = sorted(os.path.relpath(p, args.out) for p in glob.glob(f"{args.out}/**", recursive=True) if os.path.isfile(p))
     with open(f"{args.out}/SHA256SUMS", "w", encoding="ascii") as file:
         file.writelines(f"{digest(f'{args.out}/{name}')}  {name}\n" for name in sums)
-    if args.sign and subprocess.run([args.sign, f"{args.out}/SHA256SUMS"]).returncode:
-        fail(f"{args.sign} {args.out}/SHA256SUMS failed")
+    if args.minisign:
+        sign(args.version, args.out, args.minisign)
+    else:
+        print("SHA256SUMS is not signed: neither --minisign nor VF_SIGN_KEY names a key", file=sys.stderr)
     if url.startswith("file:"):
         print('project.json has no "downloads": the repository is for this machine only', file=sys.stderr)
     for name in [*sums, "SHA256SUMS"]:

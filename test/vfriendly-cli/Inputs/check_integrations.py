@@ -28,26 +28,41 @@ def run(project, script, **variables):
 
 
 def signed(project, step, variables, release, temporary):
-    """Signs the release, and returns the public key. Of another signer's, or changed, nothing is installed."""
+    """Signs the release, and returns the public key. Of another signer's, changed, or an older one, nothing is installed."""
     keys = {}
     for name in ("right", "wrong"):
         files = [str(Path(f"{project.root}-{name}.{end}")) for end in ("pub", "key")]
         subprocess.run(["minisign", "-G", "-W", "-f", "-p", files[0], "-s", files[1]], check=True, capture_output=True)
         keys[name] = Path(files[0]).read_text().splitlines()[1], files[1]
+    sums = (release / "SHA256SUMS").read_text()
 
-    def refused():
-        done = run(project, step["run"], **{**variables, "KEY": keys["right"][0]})
+    def sign(key, comment, text=sums):
+        (release / "SHA256SUMS").write_text(text)
+        subprocess.run(["minisign", "-S", "-W", "-s", keys[key][1], "-m", release / "SHA256SUMS", "-t", comment], check=True, capture_output=True)
+        (release / "SHA256SUMS").write_text(sums)
+
+    def refused(**more):
+        done = run(project, step["run"], **{**variables, "KEY": keys["right"][0], **more})
         assert done.returncode == 2 and not list(temporary.iterdir()), done
         return done.stderr
 
     assert "cannot download" in refused()  # there is no signature
-    sums = (release / "SHA256SUMS").read_text()
-    for name, text in (("wrong", sums), ("right", sums.replace("0.2", "0.1"))):
-        (release / "SHA256SUMS").write_text(text)
-        subprocess.run(["minisign", "-S", "-W", "-s", keys[name][1], "-m", release / "SHA256SUMS"], check=True, capture_output=True)
-        (release / "SHA256SUMS").write_text(sums)
-        assert "is not signed by the key" in refused()
-    subprocess.run(["minisign", "-S", "-W", "-s", keys["right"][1], "-m", release / "SHA256SUMS"], check=True, capture_output=True)
+    sign("wrong", "vfriendly 0.2")
+    assert "is not signed by the key" in refused()
+    sign("right", "vfriendly 0.2", sums.replace("0.2", "0.1"))
+    assert "is not signed by the key" in refused()
+    for comment in ("vfriendly 0.1", "vfriendly release", "vfriendly 0.20", "vfriendly 0.2 "):
+        sign("right", comment)
+        assert "not as 'vfriendly 0.2'" in refused(), comment
+    sign("right", "vfriendly 0.2")
+    signature = release / "SHA256SUMS.minisig"
+    text = signature.read_text()
+    assert "vfriendly 0.2" in text
+    # Whoever serves it does not choose the comment.
+    signature.write_text(text.replace("vfriendly 0.2", "vfriendly 0.3"))
+    assert "is not signed by the key" in refused(VERSION="0.3")
+    signature.write_text(text)
+    assert "no version: name the one" in refused(VERSION="")
     return keys["right"][0]
 
 
@@ -70,7 +85,8 @@ def installed(project, step):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         without = ":".join(f for f in os.environ["PATH"].split(":") if not os.path.exists(f"{f}/vfriendly"))
         variables = {"PATH": without, "RUNNER_TEMP": str(temporary), "GITHUB_PATH": str(temporary / "path"), "no_proxy": "127.0.0.1",
-                     "GITHUB_ACTION_PATH": str(INTEGRATIONS / "github"), "RELEASE": f"http://127.0.0.1:{server.server_port}/", "KEY": "unsigned"}
+                     "GITHUB_ACTION_PATH": str(INTEGRATIONS / "github"), "RELEASE": f"http://127.0.0.1:{server.server_port}/", "KEY": "unsigned",
+                     "VERSION": "0.2"}
         # A wrong sum, no archive for this machine, no release: nothing is installed.
         for sums, told in (("0" * 64 + f"  {archive}", "does not have the checksum"), (f"{right}  vfriendly-0.2-vax.tar.gz", "no archive for")):
             (release / "SHA256SUMS").write_text(sums + "\n")
