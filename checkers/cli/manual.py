@@ -23,10 +23,15 @@ import vfriendly  # noqa: E402
 from vfriendly import cli  # noqa: E402
 
 
+# What the pages are made of.
+SOURCES = ("manual.py", "vfriendly/cli.py", "vfriendly/__init__.py", "vfriendly/commands")
+
+
 def date() -> str:
+    """The time of the last change, not that of the last build."""
     known = os.environ.get("SOURCE_DATE_EPOCH")
-    commit = subprocess.run(["git", "-C", str(HERE), "log", "-1", "--format=%ct"], capture_output=True, text=True,
-                            check=False)
+    commit = subprocess.run(["git", "-C", str(HERE), "log", "-1", "--format=%ct", "--", *SOURCES], capture_output=True,
+                            text=True, check=False)
     return known or commit.stdout.strip() or "0"
 
 

@@ -11,10 +11,10 @@
 
 set(options "")
 set(link "")
+# Names of files do not depend on the folder of the build: two builds give the same bytes.
+set(names -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 if(NOT VF_SANITIZE)
-  # Names of files do not depend on the folder of the build: two builds give the same bytes.
-  list(APPEND options -fstack-protector-strong -fstack-clash-protection
-    -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
+  list(APPEND options -fstack-protector-strong -fstack-clash-protection ${names})
   if(VF_PLATFORM STREQUAL "x86-64")
     list(APPEND options -fcf-protection)
   elseif(VF_PLATFORM STREQUAL "aarch64")
@@ -24,5 +24,6 @@ if(NOT VF_SANITIZE)
   add_compile_options(${options})
   add_link_options(${link} LINKER:-z,now)
 endif()
+set(VF_FILE_NAMES ${names} CACHE INTERNAL "Compiler's options for the names of files")
 set(VF_HARDENING ${options} CACHE INTERNAL "Compiler's options of all libraries")
 set(VF_HARDENING_LINK ${link} CACHE INTERNAL "Linker's options of all libraries")

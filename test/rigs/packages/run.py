@@ -1,14 +1,15 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py [--try] [--try-source] [--try-on DISTRIBUTION] [--try-action] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
+"""run.py [--reproduce] [--try] [--try-source] [--try-on DISTRIBUTION] [--try-action] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
 
 The first build tree makes all packages and the archive, each other one the plugin and the
 clang-tidy module for its LLVM. --try makes a bare Debian 12 in a folder, installs the
 packages there, rewrites a program, upgrades and removes them, and prints how long each step
 took and how much it added. --try-on does less, on Debian 12, 13, Ubuntu 22.04 or 24.04, with
 LLVM 22 or 19 if its archive has one: the .debs and the wheel are installed, used and removed. --try-action
-runs the workflow for GitHub. It must be root, and needs no more network than apt; --try-on also pip's.
+runs the workflow for GitHub. For these it must be root, and needs no more network than apt; --try-on also pip's.
+--reproduce builds what is committed in two folders, and compares the packages.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import tempfile
 import time
 
 import action
+import canonical
 import wheel
 from roots import CERTIFICATES, DISTRIBUTIONS, bootstrap
 
@@ -127,6 +129,42 @@ def try_action(build, packages):
             sys.exit("dev package: the change is not annotated")
 
 
+def packages_of(commit, folder, build, umask):
+    """Builds a commit and its packages in FOLDER; returns their checksums."""
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch()}
+    for what in (["git", "clone", "--quiet", "--no-checkout", SOURCE, folder], ["git", "-C", folder, "checkout", "--quiet", commit],
+                 ["cmake", "--preset", "dev", "-S", folder, "-B", f"{folder}/{build}", "-DVF_BUILD_TESTS=OFF"],
+                 ["cmake", "--build", f"{folder}/{build}"], [sys.executable, f"{folder}/test/rigs/packages/run.py", f"{folder}/{build}"]):
+        done = subprocess.run(what, capture_output=True, text=True, umask=umask, env=environment, check=False)
+        if done.returncode:
+            sys.exit(f"dev package: {' '.join(what)} failed:\n{done.stdout}{done.stderr}")
+    with open(f"{folder}/{build}/packages/SHA256SUMS") as file:
+        return dict(line.split()[::-1] for line in file)
+
+
+def reproduce():
+    """Builds what is committed in two folders, at two times and with two umasks; ends the program if a package differs."""
+    commit = git("rev-parse", "HEAD")
+    with tempfile.TemporaryDirectory(prefix="vf-one-") as one, tempfile.TemporaryDirectory(prefix="vf-another-folder-") as other:
+        first = packages_of(commit, f"{one}/tree", "build", 0o022)
+        second = packages_of(commit, f"{other}/below/vfriendly", "build-2", 0o077)
+    different = [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
+    for name in sorted(first):
+        print(f"{first[name]}  {name}")
+    if different:
+        sys.exit(f"dev package: not the same in two folders: {', '.join(different)}")
+    print(f"{len(first)} packages of {commit[:8]}, built in two folders, are the same")
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", SOURCE, *words], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def epoch():
+    """The time that packages name: that of the commit, unless SOURCE_DATE_EPOCH says another."""
+    return os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct") or "0"
+
+
 def clone(folder):
     """A bare clone of what is committed here, for a newcomer to clone."""
     done = subprocess.run(["git", "clone", "--quiet", "--bare", SOURCE, folder], capture_output=True, text=True)
@@ -137,6 +175,7 @@ def clone(folder):
 
 def main():
     parser = argparse.ArgumentParser(prog="dev package")
+    parser.add_argument("--reproduce", action="store_true")
     parser.add_argument("--try", action="store_true", dest="tried")
     parser.add_argument("--try-source", action="store_true")
     parser.add_argument("--try-on", choices=DISTRIBUTIONS, action="append", default=[])
@@ -144,6 +183,10 @@ def main():
     parser.add_argument("build")
     parser.add_argument("others", nargs="*")
     args = parser.parse_args()
+    if args.reproduce:
+        reproduce()
+        return
+    os.environ["SOURCE_DATE_EPOCH"] = epoch()
     build = os.path.abspath(args.build)
     check_allocator(build)
     packages = os.path.join(build, "packages")
@@ -157,6 +200,8 @@ def main():
             shutil.copy(deb, packages)
         add_llvm(archive, *glob.glob(os.path.join(other, "packages", "*.tar.gz")))
     shutil.rmtree(os.path.join(packages, "_CPack_Packages"), ignore_errors=True)
+    for name in [archive, *glob.glob(os.path.join(packages, "*.deb"))]:
+        canonical.rewrite(name)
     wheel.make(archive, packages)
     names = sorted(os.listdir(packages))
     # For checkers/cli/integrations/install.sh, which installs what a release has.
