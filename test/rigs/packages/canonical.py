@@ -4,7 +4,8 @@
 """canonical.py FILE...: rewrites packages of cpack's so that only what they hold decides about their bytes.
 
 cpack takes modes of folders from the umask, and sizes of folders (in a package's Installed-Size), the order of an archive's
-entries and that of checksums from the file system. Times are SOURCE_DATE_EPOCH, which must be set.
+entries and that of checksums from the file system. Times are SOURCE_DATE_EPOCH, which must be set. (Debian's
+strip-nondeterminism mends times, but neither modes nor sizes.)
 """
 
 import gzip
