@@ -90,16 +90,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
     if (replaceHint(Child, Call))
       return true;
   StringRef Indent = indentAt(Shape.keyword(), Context);
-  if (hasContinue(&Block)) {
-    // Inserts Call at the beginning of the body if the loop tests its condition
-    // before the body: then only failed iterations execute Call.
-    if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
-      return false;
-    insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,
-                                      Context.getLangOpts()),
-           "\n" + Indent + "  " + Call + ";");
-    return true;
-  }
+  if (hasContinue(&Block))
+    return waitInHead(Call);
   SourceLocation End = Block.getRBracLoc();
   if (startsLine(End, Context))
     insert(End, stepOfIndent(Block, Context) + Call + ";\n" +
@@ -108,6 +100,31 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
     insert(End, "\n" + Indent + "  " + Call + ";\n" + Indent);
   else
     insert(End, Call + "; ");
+  return true;
+}
+
+bool LoopEdit::waitInHead(StringRef Call) {
+  SourceLocation End = Shape.HeadEnd;
+  if (auto *While = dyn_cast<WhileStmt>(Shape.Statement)) {
+    CharSourceRange Begin =
+        CharSourceRange::getTokenRange(Shape.keyword(), While->getLParenLoc());
+    if (Begin.getEnd().isMacroID() || End.isMacroID())
+      return false;
+    Hints.push_back(FixItHint::CreateReplacement(Begin, "for (; "));
+    insert(End, "; " + Call);
+    return true;
+  }
+  if (!isa<ForStmt>(Shape.Statement) || End.isMacroID())
+    return false;
+  if (!Shape.Increment) {
+    insert(End, " " + Call);
+    return true;
+  }
+  // Before the increment, as at the end of the body.
+  SourceLocation Begin = Shape.Increment->getBeginLoc();
+  if (Begin.isMacroID() || Shape.Increment->getType()->isRecordType())
+    return false; // The latter may have a comma operator of its own.
+  insert(Begin, Call + ", ");
   return true;
 }
 

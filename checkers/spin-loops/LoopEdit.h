@@ -44,6 +44,9 @@ public:
 private:
   bool waitInStatement(const clang::Stmt *Body, llvm::StringRef Call);
   bool waitInBlock(const clang::CompoundStmt &Block, llvm::StringRef Call);
+  /// Evaluates Call after each iteration, also after one that a `continue`
+  /// ends, but not before the first: makes it the increment of a `for`.
+  bool waitInHead(llvm::StringRef Call);
   bool waitInCondition(llvm::StringRef Call);
   bool waitBeforeGotos(llvm::StringRef Call);
   bool replaceHint(const clang::Stmt *S, llvm::StringRef Call);

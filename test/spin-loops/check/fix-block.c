@@ -236,3 +236,40 @@ void fourBlanks(volatile unsigned long *lock) {
         // CHECK-INDENT: {{^ {8}vf_state = vf_spin_backoff}}
     }
 }
+
+// Also an iteration that a continue ends waits, but not the first attempt.
+// CHECK-LABEL: void take_bit(
+// CHECK: uint64_t vf_state = 0;
+// CHECK-NEXT: for (; true; vf_state = vf_spin_wait(lock, 0, vf_state, 0)) {
+// CHECK-NEXT: if (v & 1) {
+void take_bit(_Atomic unsigned long *lock) {
+  unsigned long v = atomic_load(lock);
+  while (true) {
+    if (v & 1) {
+      v = atomic_load(lock);
+      continue;
+    }
+    if (atomic_compare_exchange_weak(lock, &v, v | 1))
+      break;
+  }
+}
+// CHECK-LABEL: void continues(
+// CHECK: for (;; vf_state = vf_spin_wait(&flag, 0, vf_state, 0)) {
+void continues(int n) {
+  for (;;) {
+    if (flag)
+      break;
+    if (n++ & 1)
+      continue;
+    n = 7;
+  }
+}
+// CHECK-LABEL: void increments(
+// CHECK: for (; !flag; vf_state = vf_spin_wait(&flag, 0, vf_state, 0), n ^= 1) {
+void increments(int n) {
+  for (; !flag; n ^= 1) {
+    if (n)
+      continue;
+    n = 2;
+  }
+}

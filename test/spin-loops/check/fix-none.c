@@ -61,9 +61,10 @@ again:
     goto again;
 }
 
-// The wait would be skipped by the continue.
+// The wait would be skipped by the continue, and the head is the macro's.
+#define EVER (;;)
 void continues(int n) {
-  for (;;) {
+  for EVER {
     if (flag)
       break;
     if (n++ & 1)
