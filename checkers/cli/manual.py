@@ -22,7 +22,6 @@ sys.path.insert(0, str(HERE))
 import vfriendly  # noqa: E402
 from vfriendly import cli  # noqa: E402
 
-
 # What the pages are made of.
 SOURCES = ("manual.py", "vfriendly/cli.py", "vfriendly/__init__.py", "vfriendly/commands")
 

@@ -5,12 +5,11 @@
 
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable
 from typing import Any
 
-from vfriendly import cache, documents, exported, regular
+from vfriendly import cache, documents, exported, regular, temporary
 from vfriendly.database import Unit
 from vfriendly.findings import Finding, Remark
 from vfriendly.sources import Sources
@@ -70,7 +69,7 @@ class Compiler:
         compiler = self.tools.clang
         if "++" in os.path.basename(unit.arguments[0]):
             compiler += "++"
-        with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+        with temporary.folder() as folder:
             record, read = os.path.join(folder, "record.yaml"), os.path.join(folder, "read.d")
             command = [
                 compiler, *compile_flags(unit.arguments, unit), "-w", "-O2", "-g", WHOLE_PATHS,

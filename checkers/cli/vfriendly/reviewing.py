@@ -12,11 +12,10 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from vfriendly import changes, children, fingerprint, tools
+from vfriendly import changes, children, fingerprint, temporary, tools
 from vfriendly.changes import Change
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
@@ -70,12 +69,13 @@ def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_d
 
 def _scan(units: Sequence[Unit], scan_deps: str, jobs: int, seconds: float) -> dict[str, set[str]]:
     """Returns the files that units read, by clang-scan-deps, without units whose preprocessing fails."""
-    with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+    with temporary.folder() as folder:
         database = Path(folder) / "compile_commands.json"
         database.write_text(json.dumps([u.entry(u.arguments) for u in units]))
         command = [scan_deps, "-compilation-database", str(database), "-j", str(jobs), "-format", "make"]
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.DEVNULL, preexec_fn=children.die_with_parent())
+                                 stderr=subprocess.DEVNULL, env=temporary.environment(),
+                                 preexec_fn=children.die_with_parent())
         children.limit(child.pid, files=False)
         try:
             rules = child.communicate(timeout=seconds)[0]
@@ -144,7 +144,7 @@ def fingerprints_before(result: Result, change: Change, units: Sequence[Unit],
     old = {path: changes.content(result.root, change, path) for path in change.before}
     renamed = {path: os.path.join(result.root, path) for path in change.before}
     outcomes: list[tuple[Unit, Outcome]] = []
-    with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+    with temporary.folder() as folder:
         roots = []
         for number, (path, data) in enumerate(sorted(old.items())):
             if any("\ud800" <= c <= "\udfff" for c in path):

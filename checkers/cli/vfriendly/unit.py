@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vfriendly import allowed, cache, documents, exported, ownership, regular, tools
+from vfriendly import allowed, cache, documents, exported, ownership, regular, temporary, tools
 from vfriendly import children as bounds
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
@@ -149,7 +149,8 @@ def run_bounded(command: Sequence[str], cwd: str, timeout: float,
     """Returns the exit status (None after the timeout) and stderr. Kills processes that are left."""
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                                 start_new_session=True, preexec_fn=bounds.die_with_parent())
+                                 env=temporary.environment(), start_new_session=True,
+                                 preexec_fn=bounds.die_with_parent())
         if children is not None:
             children.add(child.pid)
         # A unit could otherwise fill the disk with messages, and the memory.
@@ -298,7 +299,7 @@ class Examiner:
 
     def _once(self, unit: Unit, arguments: list[str], overlay: str, options: list[str],
               seconds: float) -> tuple[Outcome, list[str]]:
-        with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+        with temporary.folder() as folder:
             fixes, read = os.path.join(folder, "fixes.yaml"), os.path.join(folder, "read.d")
             with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as db:
                 json.dump([unit.entry(arguments)], db)

@@ -5,11 +5,10 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "vfriendly-cli" / "Inputs"))
-from project import Project  # noqa: E402
+import parts
+from project import Project
 
 WAIT = "extern volatile int up;\nstatic inline void wait_up(void) {\n  while (!up)\n    ;\n}\n"
 CALM = "static inline void wait_up(void) {}\n"
@@ -181,11 +180,7 @@ def elsewhere(folder):
         assert "core.worktree" in project.errors or "work tree" in project.errors, project.errors
 
 
-def main():
-    folder, part = sys.argv[1:]
-    if part != "hiding":
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        return globals()[part](folder)
+def hiding(folder):
     for case in HIDING:
         project = Project(f"{folder}/{case.__name__}", git=True)
         place = case(project)
@@ -193,4 +188,4 @@ def main():
         assert f"{place}:" in out, (case.__name__, place, out, project.errors)
 
 
-main()
+parts.run(globals())

@@ -5,20 +5,18 @@
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "vfriendly-cli" / "Inputs"))
-from project import Project  # noqa: E402
+import parts
+from parts import WAIT
+from project import Project
 
-from vfriendly import allowed, baseline, documents, tools, unit  # noqa: E402
-from vfriendly.errors import Refused  # noqa: E402
-from vfriendly.measuring import profile  # noqa: E402
+from vfriendly import allowed, baseline, documents, tools, unit
+from vfriendly.errors import Refused
+from vfriendly.measuring import profile
 
-WAIT = "#include <stdatomic.h>\n_Atomic int f;\nint g(void) {\n  while (!atomic_load(&f))\n    ;\n  return 0;\n}\n"
 EVIL = "-fplugin=/x.so"
 
 # Words of a command, in which EVIL must not become an option, and nothing may be read as a file with options.
@@ -172,11 +170,4 @@ def shapes(folder):
         assert name == "alias"
 
 
-def main():
-    folder, part = sys.argv[1:]
-    shutil.rmtree(folder, ignore_errors=True)
-    Path(folder).mkdir(parents=True)
-    globals()[part](folder)
-
-
-main()
+parts.run(globals())

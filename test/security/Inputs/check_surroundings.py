@@ -9,11 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "vfriendly-cli" / "Inputs"))
-from project import TOOL, Project  # noqa: E402
+import parts
+from parts import read
+from project import TOOL, Project
 
 PACKAGE = str(Path(__file__).resolve().parents[3] / "checkers" / "cli")
 # Modules that the tool imports, of Python and of others.
@@ -57,6 +59,28 @@ def caches(folder):
     chosen.store(program, "spin", "x")
     chosen._file(program).parent.chmod(0o777)
     assert chosen.load(program) is None
+
+
+def temporaries(folder):
+    """Where others can rename what is in TMPDIR, or in a folder above, no temporary folder is made."""
+    from vfriendly import temporary
+    os.environ["XDG_CACHE_HOME"] = f"{folder}/own"
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        os.chmod(top, 0o755)
+        for name, owner, mode, used in (("safe", 0, 0o700, True), ("sticky", 0, 0o1777, True), ("others", OTHER, 0o755, False),
+                                               ("open", 0, 0o777, False), ("open/below", 0, 0o700, False)):
+            where = Path(top, name)
+            where.mkdir()
+            os.chown(where, owner, owner)
+            where.chmod(mode)
+            for own in (str(where), f"{top}/link"):
+                if own != str(where):
+                    Path(own).unlink(missing_ok=True)
+                    os.symlink(where, own)
+                tempfile.tempdir = own
+                with temporary.folder() as made:
+                    assert made.startswith(f"{where if used else folder + '/own'}/"), (name, made)
+    tempfile.tempdir = None
 
 
 def outputs(folder):
@@ -155,18 +179,4 @@ def counters(folder):
         assert done.returncode in (0, 2) and "internal error" not in done.stderr, (number[:20], done)
 
 
-def read(path):
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
-
-
-def main():
-    folder, part = sys.argv[1:]
-    shutil.rmtree(folder, ignore_errors=True)
-    Path(folder).mkdir(parents=True)
-    globals()[part](folder)
-
-
-main()
+parts.run(globals())

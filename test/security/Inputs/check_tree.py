@@ -5,7 +5,6 @@
 
 import json
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -13,12 +12,11 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "vfriendly-cli" / "Inputs"))
-from project import TOOL, Project  # noqa: E402
+import parts
+from parts import WAIT, read
+from project import TOOL, Project
 
-from vfriendly import allowed, changes, programs  # noqa: E402
-
-WAIT = "#include <stdatomic.h>\n_Atomic int f;\nint g(void) {\n  while (!atomic_load(&f))\n    ;\n  return 0;\n}\n"
+from vfriendly import allowed, changes, programs
 
 
 def script(path, marker):
@@ -66,7 +64,7 @@ def git(project):
 NOTHING = ("clang", "--no-default-config", "/d/a.c")
 
 
-def options():
+def options(_):
     """Each option that runs, loads or writes is left out, and those that say how to read the code are not."""
     def chosen(*words):
         return allowed.choose(["clang", *words, "-c", "a.c"], "/d", "/d/a.c")
@@ -207,20 +205,8 @@ def signals(project):
         project.run("scan", "--timeout", value, status=2)
 
 
-def read(path):
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
+def in_project(part):
+    return lambda folder: part(Project(f"{folder}/project", git=part is git))
 
 
-def main():
-    folder, part = sys.argv[1:]
-    shutil.rmtree(folder, ignore_errors=True)
-    if part == "options":
-        options()
-    else:
-        globals()[part](Project(f"{folder}/project", git=part == "git"))
-
-
-main()
+parts.run({"options": options, **{part.__name__: in_project(part) for part in (git, databases, caches, files, signals)}})

@@ -4,11 +4,10 @@
 """The places that the runtime and the preloaded libraries count themselves, with VF_STATS, as stacks of a profile."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vfriendly import counters
+from vfriendly import counters, temporary
 from vfriendly.errors import Refused
 from vfriendly.measuring.profile import Stack
 from vfriendly.measuring.symbols import Symbols
@@ -19,7 +18,7 @@ class Sites:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._named = environment.get("VF_STATS", "")
-        self._folder = None if "/" in self._named else tempfile.TemporaryDirectory(prefix="vfriendly-sites-")
+        self._folder = None if "/" in self._named else temporary.folder("vfriendly-sites-")
         self._path = os.path.join(self._folder.name, "stats") if self._folder else self._named
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
