@@ -110,7 +110,7 @@ REASONS = {
     "kernel": has(r"kernel-test|linux-source"),                            # builds kernels
     "host": has(r"(?m)^host# "),                                           # needs the host
     "others": has(r"\./configure|git clone|pip download|test/rigs/suites/"),  # fetches sources of another project
-    "built": has(r"(?m)^(?:\./dev|test/|examples/)|[ =]build/|\.\./runtime/include|\$PWD/build|\$VF/aarch64"),  # needs a build from source
+    "built": has(r"(?m)^(?:\./dev|build/|test/|examples/)|[ =]build/|\.\./runtime/include|\$PWD/build|\$VF/aarch64"),  # needs a build from source
     "release": unreleased,                                                 # needs a public release
     "llvm-22": has(r"mlir"),                                               # MLIR is built for LLVM 22 only
     "debian": has(r"debian"),                                              # other distributions need it not
