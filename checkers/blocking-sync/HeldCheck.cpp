@@ -281,8 +281,21 @@ public:
         // A lock's own functions.
         Check.Locks.of(F.Function) == SpinOp::Acquire)
       return;
-    FunctionSections In(*F.Function, Check.Locks.sitesOf(*F.Function, Context),
-                        Context);
+    std::vector<SpinSite> Sites = Check.Locks.sitesOf(F, Context);
+    if (llvm::none_of(
+            Sites, [](const SpinSite &S) { return S.Op == SpinOp::Acquire; }))
+      return;
+    // Most functions that take a lock call nothing long; no graph is built of
+    // them.
+    LongIn.clear();
+    forEachStmt(F.Function->getBody(),
+                [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                  if (std::optional<LongCall> Long = Calls.match(S))
+                    LongIn.try_emplace(S, std::move(*Long));
+                });
+    if (LongIn.empty())
+      return;
+    FunctionSections In(*F.Function, std::move(Sites), Context);
     for (const SpinSite &Take : In.sites())
       if (Take.Op == SpinOp::Acquire)
         inspect(F, Take, In);
@@ -298,6 +311,8 @@ private:
   const SyncModel &Model;
   const ASTContext &Context;
   LongCalls Calls;
+  /// What may take long in the function that is inspected.
+  llvm::DenseMap<const Stmt *, LongCall> LongIn;
   llvm::DenseSet<const FunctionDecl *> Handlers;
 };
 
@@ -307,11 +322,10 @@ void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
   std::vector<LongCall> Found;
   llvm::DenseSet<SourceLocation> Seen;
   for (const Stmt *S : In.from(Take)) {
-    if (In.siteOf(S))
-      continue;
-    if (std::optional<LongCall> Long = Calls.match(S);
-        Long && Seen.insert(SM.getExpansionLoc(S->getBeginLoc())).second)
-      Found.push_back(std::move(*Long));
+    auto Long = LongIn.find(S);
+    if (Long != LongIn.end() && !In.siteOf(S) &&
+        Seen.insert(SM.getExpansionLoc(S->getBeginLoc())).second)
+      Found.push_back(Long->second);
   }
   SourceLocation Where = SM.getExpansionLoc(Take.Site->getBeginLoc());
   if (Found.empty() || !Check.claim(Where, F.Function, Context))
@@ -400,7 +414,7 @@ void HeldCheck::Sections::inspectHandlers() {
 void HeldCheck::Sections::inspectHandler(const FunctionSync &F,
                                          unsigned Depth) {
   if (Check.Locks.mayTake(F, Context))
-    for (const SpinSite &Take : Check.Locks.sitesOf(*F.Function, Context)) {
+    for (const SpinSite &Take : Check.Locks.sitesOf(F, Context)) {
       SourceLocation Where =
           Context.getSourceManager().getExpansionLoc(Take.Site->getBeginLoc());
       if (Take.Op != SpinOp::Acquire)
@@ -425,6 +439,7 @@ void HeldCheck::Sections::inspectHandler(const FunctionSync &F,
 }
 
 void HeldCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
+  Locks.use(Model);
   Sections All(*this, Model, Context);
   All.inspectHandlers();
   for (const FunctionSync &F : Model.functions())

@@ -161,44 +161,52 @@ const ValueDecl *SpinLocks::lockOf(const CallExpr &Call) {
 }
 
 SpinOp SpinLocks::byBody(const FunctionDecl &Definition, unsigned Depth) {
+  const FunctionSync *F = Model->of(&Definition);
+  if (!F || F->Nodes > MaxNodes)
+    return SpinOp::None;
   const ASTContext &Context = Definition.getASTContext();
-  unsigned Nodes = 0;
   bool Takes = false, Releases = false, Tries = false, Counts = false;
-  forEachStmt(Definition.getBody(), [&](const Stmt *S,
-                                        ArrayRef<const Stmt *> Parents) {
-    if (++Nodes > MaxNodes)
-      return;
-    if (isLoop(S)) {
-      Takes |= polls(*S, Depth, Context, nullptr);
-      const Expr *Condition = loopCondition(S);
-      if (Condition && Counts)
-        forEachStmt(Condition, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
-          auto *E = dyn_cast<Expr>(Below);
-          std::optional<AtomicOp> Op = E ? matchAtomicOp(E) : std::nullopt;
-          Takes |= Op && Op->Kind == AtomicKind::Load; // A ticket lock.
-        });
-    } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
-      bool Polls = false;
-      if (exchanges(*Asm, Polls))
-        (Polls ? Takes : Tries) = true;
-    } else if (auto *E = dyn_cast<Expr>(S)) {
-      if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
+  auto Call = [&](const FunctionDecl *Callee) {
+    SpinOp Op = of(Callee, Depth + 1);
+    Takes |= Op == SpinOp::Acquire;
+    Releases |= Op == SpinOp::Release;
+    Tries |= Op == SpinOp::Try;
+  };
+  for (const CallSite &C : F->Calls)
+    Call(C.Callee);
+  for (const SyncSite &S : F->Syncs)
+    if (S.Kind == SyncKind::SpinLock)
+      Call(calleeOf(S.Site));
+  // Without atomic operations of its own, it is what it calls.
+  if (F->HasAtomics || Tries)
+    forEachStmt(Definition.getBody(), [&](const Stmt *S,
+                                          ArrayRef<const Stmt *>) {
+      if (isLoop(S)) {
+        Takes |= polls(*S, Depth, Context, nullptr);
+        const Expr *Condition = loopCondition(S);
+        if (Condition && Counts)
+          forEachStmt(Condition, [&](const Stmt *Below,
+                                     ArrayRef<const Stmt *>) {
+            auto *E = dyn_cast<Expr>(Below);
+            std::optional<AtomicOp> Op = E ? matchAtomicOp(E) : std::nullopt;
+            Takes |= Op && Op->Kind == AtomicKind::Load; // A ticket lock.
+          });
+      } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
+        bool Polls = false;
+        if (exchanges(*Asm, Polls))
+          (Polls ? Takes : Tries) = true;
+      } else if (auto *E = dyn_cast<Expr>(S)) {
+        std::optional<AtomicOp> Op = matchAtomicOp(E);
+        if (!Op)
+          return;
         Counts |= Op->Kind == AtomicKind::Modify;
         Releases |= Op->Kind == AtomicKind::Store;
         // The value may be an argument of the caller's.
         Tries |= Op->Kind == AtomicKind::Exchange ||
                  Op->Kind == AtomicKind::SetBits ||
                  Op->Kind == AtomicKind::CompareExchange;
-      } else if (auto *Call = dyn_cast<CallExpr>(E)) {
-        SpinOp Op = of(Call->getDirectCallee(), Depth + 1);
-        Takes |= Op == SpinOp::Acquire;
-        Releases |= Op == SpinOp::Release;
-        Tries |= Op == SpinOp::Try;
       }
-    }
-  });
-  if (Nodes > MaxNodes)
-    return SpinOp::None;
+    });
   if (Takes || Releases)
     return Takes == Releases ? SpinOp::None
            : Takes           ? SpinOp::Acquire
@@ -299,6 +307,12 @@ bool SpinLocks::mayTake(const FunctionSync &F, const ASTContext &Context) {
          });
 }
 
+bool SpinLocks::mayTry(const FunctionSync &F, unsigned Depth) {
+  return llvm::any_of(F.Calls, [&](const CallSite &C) {
+    return of(C.Callee, Depth) == SpinOp::Try;
+  });
+}
+
 /// Returns the first argument of the macro of which S is the expansion that
 /// names a variable or field.
 static const ValueDecl *lockInMacro(const Stmt *S, const SourceManager &SM) {
@@ -328,19 +342,16 @@ static bool isTested(const CallExpr &Call, ArrayRef<const Stmt *> Parents) {
   return false;
 }
 
-std::vector<SpinSite> SpinLocks::sitesOf(const FunctionDecl &F,
+std::vector<SpinSite> SpinLocks::sitesOf(const FunctionSync &F,
                                          const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   std::vector<SpinSite> Sites;
   llvm::DenseSet<SourceLocation> Seen;
-  forEachStmt(F.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+  bool MayPoll = F.HasAtomics || mayTry(F, 1);
+  const Stmt *Root = F.Function->getBody();
+  forEachStmt(Root, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
     auto Add = [&](SpinOp Op, const ValueDecl *Object) -> SpinSite & {
-      Sites.push_back({Op,
-                       S,
-                       Object,
-                       false,
-                       SourceLocation(),
-                       {Parents.begin(), Parents.end()}});
+      Sites.push_back({Op, S, Object, false, SourceLocation(), {}});
       return Sites.back();
     };
     if (S->getBeginLoc().isMacroID() && !Macros.empty()) {
@@ -353,13 +364,16 @@ std::vector<SpinSite> SpinLocks::sitesOf(const FunctionDecl &F,
     }
     if (isLoop(S)) {
       const ValueDecl *Object = nullptr;
-      if (polls(*S, 0, Context, &Object))
+      if (MayPoll && polls(*S, 0, Context, &Object))
         Add(SpinOp::Acquire, Object);
     } else if (auto *Made = dyn_cast<CXXConstructExpr>(S)) {
       if (Made->getNumArgs() > 0 &&
           !Made->getConstructor()->isCopyOrMoveConstructor() &&
-          isGuard(Made->getConstructor()->getParent()))
-        Add(SpinOp::Acquire, objectOf(Made->getArg(0))).IsGuard = true;
+          isGuard(Made->getConstructor()->getParent())) {
+        SpinSite &Site = Add(SpinOp::Acquire, objectOf(Made->getArg(0)));
+        Site.IsGuard = true;
+        Site.Parents.assign(Parents.begin(), Parents.end());
+      }
     } else if (auto *Call = dyn_cast<CallExpr>(S); Call || isa<AtomicExpr>(S)) {
       if (std::optional<AtomicOp> Op = matchAtomicOp(cast<Expr>(S))) {
         if (Op->Kind == AtomicKind::Store)

@@ -42,7 +42,8 @@ struct SpinSite {
   bool IsGuard = false;
   /// If Site comes from a macro that takes or releases, where that is used.
   clang::SourceLocation Macro;
-  llvm::SmallVector<const clang::Stmt *, 8> Parents;
+  /// Of a guard.
+  llvm::SmallVector<const clang::Stmt *, 0> Parents;
 };
 
 /// Returns what a function or macro of this name does to a spin lock.
@@ -53,10 +54,12 @@ public:
   /// Records the use of a macro for which spinOpByName returns Op. pre: Where
   /// is in a file.
   void addMacro(clang::SourceLocation Where, SpinOp Op) { Macros[Where] = Op; }
+  /// Must be called before the functions below.
+  void use(const SyncModel &Of) { Model = &Of; }
   /// Returns true if F may take a spin lock. Fast: most functions do not.
   bool mayTake(const FunctionSync &F, const clang::ASTContext &Context);
   /// Returns what F takes and releases, in the order of the text.
-  std::vector<SpinSite> sitesOf(const clang::FunctionDecl &F,
+  std::vector<SpinSite> sitesOf(const FunctionSync &F,
                                 const clang::ASTContext &Context);
   /// Returns what a call of Callee does to the lock that is its argument or its
   /// object.
@@ -76,6 +79,10 @@ private:
   bool isLock(const clang::CXXRecordDecl *Class);
   bool takesInConstructor(const clang::CXXRecordDecl &Class);
 
+  /// Returns true if a call in F may try to take a lock.
+  bool mayTry(const FunctionSync &F, unsigned Depth);
+
+  const SyncModel *Model = nullptr;
   std::map<clang::SourceLocation, SpinOp> Macros;
   llvm::DenseMap<const clang::FunctionDecl *, SpinOp> Known;
   llvm::DenseMap<const clang::CXXRecordDecl *, bool> Guards;

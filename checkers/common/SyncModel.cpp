@@ -155,8 +155,10 @@ public:
   Collector(FunctionSync &Into) : Into(Into) {}
 
   void visit(const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    ++Into.Nodes;
     if (auto *Made = dyn_cast<CXXConstructExpr>(S))
       return construct(*Made, Parents);
+    Into.HasAtomics |= isa<AtomicExpr, GCCAsmStmt>(S);
     if (isa<AtomicExpr>(S))
       Into.Polls |= innermostLoop(Parents) != nullptr;
     auto *Call = dyn_cast<CallExpr>(S);
@@ -212,8 +214,10 @@ public:
     if (!Callee->isDefined() &&
         whatNameTells(identifierOf(Callee)) == NameTells::Delays)
       add(SyncKind::Sleep, Call, nullptr, Parents);
-    if (!Into.Polls && innermostLoop(Parents))
-      Into.Polls = matchAtomicOp(Call).has_value();
+    if (matchAtomicOp(Call)) {
+      Into.HasAtomics = true;
+      Into.Polls |= innermostLoop(Parents) != nullptr;
+    }
     Into.Calls.push_back({Call, Callee, {Parents.begin(), Parents.end()}});
   }
 
@@ -290,7 +294,7 @@ private:
 void SyncModel::add(const FunctionDecl &Function) {
   if (!Known.try_emplace(&Function, Functions.size()).second)
     return;
-  Functions.push_back({&Function, {}, {}, {}, false});
+  Functions.push_back({&Function, {}, {}, {}});
   Collector Into(Functions.back());
   forEachStmt(Function.getBody(),
               [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {

@@ -86,6 +86,10 @@ struct FunctionSync {
   /// True if a loop contains an atomic operation other than by a call that is
   /// in Calls.
   bool Polls = false;
+  /// True if there is an atomic operation or assembly.
+  bool HasAtomics = false;
+  /// The number of statements and expressions.
+  unsigned Nodes = 0;
 };
 
 class SyncModel {
