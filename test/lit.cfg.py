@@ -27,7 +27,7 @@ if target != platform.machine():
     lib = os.path.join(tree, "lib")
     path.insert(0, os.path.join(tree, "tools"))
     config.test_exec_root = os.path.join(tree, "test")
-    config.vf_platform_dir = os.path.join(src, "runtime", "platform", target)
+    config.vf_platform_dir = ";".join(os.path.join(src, "runtime", "platform", name) for name in (target, "generic"))
     config.environment["VF_TEST_TARGET"] = target
     config.environment["QEMU_LD_PREFIX"] = f"/usr/{target}-linux-gnu"
 config.environment["PATH"] = os.pathsep.join(path)
@@ -54,7 +54,8 @@ config.substitutions += [
     ("%vf_lib", lib),
     ("%vf_plugin", plugin),
     ("%vf_tidy_module", tidy),
-    ("%vf_platform", config.vf_platform_dir),
+    ("-I %vf_platform", "-I " + config.vf_platform_dir.replace(";", " -I ")),
+    ("%vf_platform", config.vf_platform_dir.split(";")[0]),
     # Run with libvfpthread: `%vf_preload %t`, `env VF_X=1 %vf_preload %t`.
     ("%vf_preload", f"env LD_PRELOAD={os.path.join(lib, 'libvfpthread.so')}"),
     # Run with libvfmalloc, likewise.

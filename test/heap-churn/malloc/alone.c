@@ -6,32 +6,25 @@
 // threads, and one that still has a thread may not. The helper starts again afterwards.
 //
 // REQUIRES: heap-churn-malloc, native
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/Inputs -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: %vf_malloc %t
 
 #include "check.h"
+#include "churn.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROCESSES = 10, THREADS = 3, BLOCKS = 40, SIZE = 200000, TRIES = 10 };
+enum { PROCESSES = 10, THREADS = 3, TRIES = 10 };
 
 static void *churn(void *unused) {
-  for (int round = 0; round != 30; ++round) {
-    char *blocks[BLOCKS];
-    for (int i = 0; i != BLOCKS; ++i) {
-      CHECK(blocks[i] = malloc(SIZE));
-      memset(blocks[i], 1, SIZE);
-    }
-    for (int i = 0; i != BLOCKS; ++i)
-      free(blocks[i]);
-  }
+  for (int round = 0; round != 30; ++round)
+    churn_once();
   return unused;
 }
 

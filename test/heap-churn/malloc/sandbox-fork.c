@@ -10,7 +10,7 @@
 // REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/common/sandbox.c -DCOUNTS -ldl -o %t.counts
 // RUN: %t.counts
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/Inputs -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: env VF_MALLOC_HOLD_PRICE=1000000000 VF_MALLOC_TUNE_PERCENT=0 %vf_malloc %t
 
 #include "check.h"
@@ -108,19 +108,13 @@ int main(void) {
   return 0;
 }
 #else
-enum { BLOCKS = 60, SIZE = 150000 };
+#include "churn.h"
+
 static uint32_t ends;
 
 static void *churn(void *unused) {
-  while (!__atomic_load_n(&ends, __ATOMIC_RELAXED)) {
-    char *blocks[BLOCKS];
-    for (int i = 0; i != BLOCKS; ++i) {
-      CHECK(blocks[i] = malloc(SIZE));
-      memset(blocks[i], 1, SIZE);
-    }
-    for (int i = 0; i != BLOCKS; ++i)
-      free(blocks[i]);
-  }
+  while (!__atomic_load_n(&ends, __ATOMIC_RELAXED))
+    churn_once();
   return unused;
 }
 

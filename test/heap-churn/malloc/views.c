@@ -28,6 +28,8 @@
 // RUN: %vf_malloc %t %t.d/library.so refused
 //
 // A sanitizer in the program calls dlsym before its own strcmp works.
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include %s -o %t.tsan
+// RUN: %vf_malloc %t.tsan %t.d/library.so nothing
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -fsanitize=address -pthread -I %S/../../Inputs -I %vf_include %s -o %t.asan
 // RUN: %vf_malloc %t.asan %t.d/library.so nothing
 // RUN: env LD_PRELOAD=%vf_lib/libvfpthread.so:%vf_lib/libvfmalloc.so %t.asan %t.d/library.so nothing

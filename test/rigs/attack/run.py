@@ -34,6 +34,9 @@ NUMA = {"VF_NUMA": "interleave", "VF_NUMA_PIN": "core"}
 CPUS = ("two", "one", "half")
 # Runs of a set-up without a library, whose results are the allowed ones.
 PLAIN_RUNS = 2
+# A plain run may take this many times the limit, and a run with a library this many times the slowest plain one: beside other
+# work a compiler takes minutes, and has no fault.
+PATIENCE = 8
 SLOWER, SLOWER_S = 3, 1.0
 
 
@@ -134,11 +137,12 @@ class Attack:
             return self._is_refused(setup, folder, plain)
         command = setup.command.replace("LIB/", self._lib + "/")
         run, timeout = self._machine.run, self._options.timeout
-        before = [run(command, folder, plain, cpus, timeout) for cpus in self._machine.cpus for _ in range(PLAIN_RUNS)]
+        before = [run(command, folder, plain, cpus, PATIENCE * timeout) for cpus in self._machine.cpus for _ in range(PLAIN_RUNS)]
         if any(r.status == "hangs" for r in before):
-            return {"state": "not run", "reason": f"it has no end within {timeout} s without a library"}
+            return {"state": "not run", "reason": f"it has no end within {PATIENCE * timeout:g} s without a library"}
         allowed = {r.seen for r in before}
         longest = max(r.seconds for r in before)
+        timeout = max(timeout, PATIENCE * longest)
         entry = {"state": "run", "runs": 0, "differ": [], "slow": []}
         for cpus in self._machine.cpus:
             for way, libraries in self._ways.items():

@@ -97,7 +97,7 @@ def compile_one(source, platform, path):
     runtime = os.path.join(source, "runtime")
     subprocess.run(
         ["clang", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-fPIC", "-fvisibility=hidden", "-c",
-         "-I", runtime, "-I", os.path.join(runtime, "include"), "-I", platform, path,
+         "-I", runtime, "-I", os.path.join(runtime, "include"), "-I", platform, "-I", os.path.join(runtime, "platform/generic"), path,
          "-o", path + ".o"], check=True)
 
 
