@@ -41,7 +41,7 @@ namespace vfriendly::tidy {
 
 IrJudge::~IrJudge() = default;
 
-LoweredPlace placeOf(const llvm::DebugLoc &At) {
+LoweredPlace loweredPlaceOf(const llvm::DebugLoc &At) {
   llvm::DebugLoc Place = At;
   while (Place && Place.getInlinedAt())
     Place = Place.getInlinedAt();

@@ -42,7 +42,7 @@ struct LoweredPlace {
 
 /// Returns the place of an instruction. In code that was inlined, this is the
 /// place of the outermost call. Line is 0 if the place is unknown.
-LoweredPlace placeOf(const llvm::DebugLoc &At);
+LoweredPlace loweredPlaceOf(const llvm::DebugLoc &At);
 
 /// The IR of the functions that one check has asked for.
 struct LoweredFunctions {

@@ -77,8 +77,8 @@ void LoweredHeap::judge(const LoweredFunctions &Functions) {
     if (const FunctionDecl *In = Functions.RootOf(F))
       for (const IterationBlock &Each : findIterationBlocks(F, Functions.FAM))
         if (isOwn(*Each.L))
-          Blocks.push_back({In, placeOf(Each.Call->getDebugLoc()),
-                            placeOf(Each.Free->getDebugLoc())});
+          Blocks.push_back({In, loweredPlaceOf(Each.Call->getDebugLoc()),
+                            loweredPlaceOf(Each.Free->getDebugLoc())});
 }
 
 } // namespace vfriendly::tidy

@@ -187,7 +187,7 @@ struct CountTest {
 
 class BudgetPlanner {
 public:
-  BudgetPlanner(const SpinLoop &Spin, const LoopSite &Site)
+  BudgetPlanner(const WrittenWait &Spin, const LoopSite &Site)
       : Spin(Spin), Site(Site), Does(Spin.Does), Context(Does.Context) {}
 
   std::optional<Budget> plan(StringRef &Why);
@@ -201,7 +201,7 @@ private:
   bool isCounted(const Expr *E, bool &After);
   bool isUnchangedLocal(const VarDecl &Variable) const;
 
-  const SpinLoop &Spin;
+  const WrittenWait &Spin;
   const LoopSite &Site;
   const Iteration &Does;
   const ASTContext &Context;
@@ -489,7 +489,7 @@ std::optional<Budget> BudgetPlanner::plan(StringRef &Why) {
 
 } // namespace
 
-std::optional<Budget> planBudget(const SpinLoop &Spin, const LoopSite &Site,
+std::optional<Budget> planBudget(const WrittenWait &Spin, const LoopSite &Site,
                                  StringRef &Why) {
   return BudgetPlanner(Spin, Site).plan(Why);
 }

@@ -53,7 +53,7 @@ struct Budget {
 
 /// Returns how the fix may skip polls of a loop. Returns nothing, and sets Why
 /// to the reason, if polls may not be skipped. pre: Spin.Counts.
-std::optional<Budget> planBudget(const SpinLoop &Spin, const LoopSite &Site,
+std::optional<Budget> planBudget(const WrittenWait &Spin, const LoopSite &Site,
                                  llvm::StringRef &Why);
 
 } // namespace vfriendly::tidy

@@ -9,8 +9,8 @@
 #include "checkers/spin-loops/Describe.h"
 
 #include "checkers/common/Counting.h"
-#include "checkers/spin-loops/SpinLoop.h"
 #include "checkers/spin-loops/TextualForms.h"
+#include "checkers/spin-loops/WrittenWait.h"
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
@@ -51,7 +51,7 @@ static std::string nameOf(const Expr *LValue, const ASTContext &Context) {
   return Name.size() > 60 ? "memory" : Name;
 }
 
-static StringRef howTried(const Poll &P) {
+static StringRef howTried(const WrittenPoll &P) {
   if (!isa<Expr>(P.Tries->Site))
     return "inline assembly";
   switch (P.Tries->Op.Kind) {
@@ -66,7 +66,7 @@ static StringRef howTried(const Poll &P) {
   }
 }
 
-static StringRef memoryOf(const Poll &P) {
+static StringRef memoryOf(const WrittenPoll &P) {
   if (P.Atomic)
     return "atomic ";
   return P.Volatile ? "volatile " : "plain ";
@@ -75,7 +75,8 @@ static StringRef memoryOf(const Poll &P) {
 /// Returns the expression that names what P polls in the program's own code:
 /// for a read in a member function of the standard library, the object for
 /// which the program calls it, `items` in `items.empty()`.
-static const Expr *nameInProgram(const Poll &P, const ASTContext &Context) {
+static const Expr *nameInProgram(const WrittenPoll &P,
+                                 const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   auto IsOfLibrary = [&](const Frame *F) {
     return SM.isInSystemHeader(F->Function->getLocation());
@@ -125,7 +126,8 @@ static const Expr *assignedIn(const Stmt *S, const VarDecl &Variable) {
 /// that P reads: `take` for `while (!v) v = queue.take();`. The wait polls by
 /// that call; no other thread writes the variable. Returns null if the loop
 /// does not assign the result of a call.
-static const NamedDecl *calledForLocal(const SpinLoop &Spin, const Poll &P) {
+static const NamedDecl *calledForLocal(const WrittenWait &Spin,
+                                       const WrittenPoll &P) {
   if (!P.isPlain() || !P.At.LValue)
     return nullptr;
   const Expr *Value = assignedBy(
@@ -143,10 +145,10 @@ static const NamedDecl *calledForLocal(const SpinLoop &Spin, const Poll &P) {
 }
 
 /// Returns the first part of the report: the kind of wait and what it polls.
-static std::string seen(const SpinLoop &Spin) {
+static std::string seen(const WrittenWait &Spin) {
   const ASTContext &Context = Spin.Does.Context;
-  const Poll *P = &Spin.Polls.front();
-  for (const Poll &Other : Spin.Polls)
+  const WrittenPoll *P = &Spin.Polls.front();
+  for (const WrittenPoll &Other : Spin.Polls)
     if (Other.Tries || Other.TryLock || Other.Unseen)
       P = &Other; // An attempt describes the wait better than a read.
   if (P->TryLock)
@@ -171,7 +173,7 @@ static std::string seen(const SpinLoop &Spin) {
 
 /// Returns "up to 1,000,000 times" if the bound is known, else "a bounded
 /// number of times".
-static std::string howOften(const SpinLoop &Spin) {
+static std::string howOften(const WrittenWait &Spin) {
   if (Spin.IsSplit)
     return "many times before it does more";
   std::optional<uint64_t> Bound =
@@ -208,7 +210,7 @@ static StringRef hintBetween(bool Sleeps, bool Yields) {
                 : (Yields ? " and yields between polls" : "");
 }
 
-std::string describe(const SpinLoop &Spin, const ValueDecl *Notified) {
+std::string describe(const WrittenWait &Spin, const ValueDecl *Notified) {
   const bool IsBounded =
       (Spin.Counts || (Spin.IsSplit && Spin.ReadsClock)) && !Spin.Sleeps;
   const Wording &Words =
@@ -218,8 +220,9 @@ std::string describe(const SpinLoop &Spin, const ValueDecl *Notified) {
                               : hintBetween(Spin.Sleeps, Spin.Yields).str());
   // A report has one reason: a data race is worse than the cost, and a doubt
   // tells what to look at first.
-  const bool HoldsResult = llvm::any_of(
-      Spin.Polls, [&](const Poll &P) { return calledForLocal(Spin, P); });
+  const bool HoldsResult = llvm::any_of(Spin.Polls, [&](const WrittenPoll &P) {
+    return calledForLocal(Spin, P);
+  });
   if (Spin.isPlain() && !Spin.Locks && !HoldsResult)
     Text += ": a data race";
   else if (Spin.Doubt.empty())

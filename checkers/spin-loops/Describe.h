@@ -18,14 +18,14 @@ class ValueDecl;
 
 namespace vfriendly::tidy {
 
-class SpinLoop;
+class WrittenWait;
 struct TextualWait;
 
 /// Returns the text of the report: the kind of loop, its cost under
 /// virtualization, the recommended change, and the guideline page. Notified is
 /// the condition variable on which the thread blocks after its polls, if
 /// another function wakes it there; else null.
-std::string describe(const SpinLoop &Spin, const clang::ValueDecl *Notified);
+std::string describe(const WrittenWait &Spin, const clang::ValueDecl *Notified);
 std::string describe(const TextualWait &Wait, const clang::ASTContext &Context);
 
 } // namespace vfriendly::tidy

@@ -51,7 +51,7 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-static Fix planPause(const SpinLoop &Spin, const LoopSite &Site) {
+static Fix planPause(const WrittenWait &Spin, const LoopSite &Site) {
   if (Spin.Pauses || Spin.Yields)
     return {};
   const llvm::Triple &Target = Spin.Does.Context.getTargetInfo().getTriple();
@@ -95,10 +95,10 @@ static bool stepsAside(const Stmt *S, const Expr *E) {
 
 /// Makes the reads of a wait on plain memory atomic. Other conditions stay as
 /// they are.
-static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
+static bool makeAtomic(const WrittenWait &Spin, LoopEdit &Edit) {
   const ASTContext &Context = Spin.Does.Context;
   llvm::SmallPtrSet<const Expr *, 4> Done;
-  for (const Poll &P : Spin.Polls) {
+  for (const WrittenPoll &P : Spin.Polls) {
     if (!P.isPlain() || !Done.insert(P.Access).second ||
         llvm::any_of(Spin.Shape.Body,
                      [&](const Stmt *S) { return stepsAside(S, P.Access); }))
@@ -138,8 +138,8 @@ static void notifyWriters(const WaitCall &Wait, const ASTContext &Context,
         Uses, Context, Plan.Hints);
 }
 
-static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
-                       StateNames &Names) {
+static Fix planBounded(const WrittenWait &Spin, const LoopSite &Site,
+                       TuUses &Uses, StateNames &Names) {
   Fix Plan;
   std::optional<Budget> Count = planBudget(Spin, Site, Plan.WhyNot);
   if (!Count)
@@ -169,7 +169,7 @@ static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
   return Plan;
 }
 
-static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
+static Fix planSpinThenBlock(const WrittenWait &Spin, const LoopSite &Site,
                              TuUses &Uses, StateNames &Names) {
   if (Spin.Counts)
     return planBounded(Spin, Site, Uses, Names);
@@ -190,7 +190,7 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
   return Plan;
 }
 
-Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
+Fix planFix(FixStyle Style, const WrittenWait &Spin, const LoopSite &Site,
             TuUses &Uses, StateNames &Names) {
   if (Spin.Sleeps || Spin.IsSplit || !Spin.Doubt.empty() ||
       isInstance(Site.Function))

@@ -18,8 +18,8 @@
 #ifndef VFRIENDLY_CHECKERS_SPINLOOPS_FIXITS_H
 #define VFRIENDLY_CHECKERS_SPINLOOPS_FIXITS_H
 
-#include "checkers/spin-loops/SpinLoop.h"
 #include "checkers/spin-loops/TuUses.h"
+#include "checkers/spin-loops/WrittenWait.h"
 
 #include "clang/Basic/Diagnostic.h"
 #include <string>
@@ -57,7 +57,7 @@ struct Fix {
   llvm::StringRef WhyNot = {};
 };
 
-Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
+Fix planFix(FixStyle Style, const WrittenWait &Spin, const LoopSite &Site,
             TuUses &Uses, StateNames &Names);
 
 } // namespace vfriendly::tidy

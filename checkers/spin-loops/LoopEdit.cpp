@@ -46,7 +46,7 @@ static unsigned countLabels(const Stmt *S) {
   return Labels;
 }
 
-LoopEdit::LoopEdit(const SpinLoop &Spin, const LoopSite &Site)
+LoopEdit::LoopEdit(const WrittenWait &Spin, const LoopSite &Site)
     : Spin(Spin), Site(Site), Shape(Spin.Shape), Context(Spin.Does.Context),
       SM(Context.getSourceManager()) {}
 

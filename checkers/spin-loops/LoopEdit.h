@@ -26,7 +26,7 @@ namespace vfriendly::tidy {
 
 class LoopEdit {
 public:
-  LoopEdit(const SpinLoop &Spin, const LoopSite &Site);
+  LoopEdit(const WrittenWait &Spin, const LoopSite &Site);
 
   /// Makes every failed iteration evaluate the expression Call once. HasValue
   /// is true if Call is an integer that is never 0; in a do loop, Call is then
@@ -53,7 +53,7 @@ private:
   bool isOnlyHint(const clang::Stmt *S) const;
   void insert(clang::SourceLocation Place, const llvm::Twine &Text);
 
-  const SpinLoop &Spin;
+  const WrittenWait &Spin;
   const LoopSite &Site;
   const LoopShape &Shape;
   const clang::ASTContext &Context;

@@ -159,9 +159,9 @@ void SpinLoopsCheck::preferTemplate(WaitIn &Found) const {
   for (const Candidate &Each : Templates)
     for (const WrittenLoop &Loop : Each.Loops)
       if (Each.Function == Pattern && Loop.Shape.keyword() == Keyword) {
-        auto Spin = std::make_unique<SpinLoop>(Loop, *Found.Wait, *Pattern,
-                                               Found.Spin->Does.Escaping);
-        if (llvm::any_of(Spin->Polls, [](const Poll &P) {
+        auto Spin = std::make_unique<WrittenWait>(Loop, *Found.Wait, *Pattern,
+                                                  Found.Spin->Does.Escaping);
+        if (llvm::any_of(Spin->Polls, [](const WrittenPoll &P) {
               return P.Type.isNull() || P.Type->isDependentType();
             }))
           return;
@@ -209,7 +209,7 @@ void SpinLoopsCheck::findWaits(const Candidate &In) {
     if (Wait.In == In.Function)
       for (const WrittenLoop *Loop : loopsOfWait(Wait, In.Loops, SM)) {
         auto Spin =
-            std::make_unique<SpinLoop>(*Loop, Wait, *In.Function, Escaping);
+            std::make_unique<WrittenWait>(*Loop, Wait, *In.Function, Escaping);
         if (!Spin->Polls.empty() && !Spin->IsDevice && !Spin->IsWork)
           Found.push_back({In.Function, &Wait, std::move(Spin)});
       }
@@ -252,7 +252,7 @@ bool SpinLoopsCheck::claim(const LoopShape &Shape, const SourceManager &SM) {
          Reported.insert(SM.getExpansionLoc(Keyword)).second;
 }
 
-void SpinLoopsCheck::report(const SpinLoop &Spin,
+void SpinLoopsCheck::report(const WrittenWait &Spin,
                             const FunctionDecl &Function) {
   LoopSite Site{Function, Spin.Loop.Parents};
   Fix Edit = reportWithFix(Spin, Site);
@@ -268,7 +268,8 @@ void SpinLoopsCheck::report(const SpinLoop &Spin,
         DiagnosticIDs::Note);
 }
 
-Fix SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
+Fix SpinLoopsCheck::reportWithFix(const WrittenWait &Spin,
+                                  const LoopSite &Site) {
   // As an argument: the text quotes source, and `%` is special in a format.
   DiagnosticBuilder Report = diag(Spin.Shape.keyword(), "%0");
   Report << describe(Spin,

@@ -58,7 +58,7 @@ private:
   struct WaitIn {
     const clang::FunctionDecl *Function;
     const LoweredWait *Wait;
-    std::unique_ptr<SpinLoop> Spin;
+    std::unique_ptr<WrittenWait> Spin;
   };
 
   void visitFunction(const clang::FunctionDecl &Function);
@@ -70,9 +70,9 @@ private:
   void reportForms(const Candidate &In);
   /// Returns true if the loop may be reported, and has not been before.
   bool claim(const LoopShape &Shape, const clang::SourceManager &SM);
-  void report(const SpinLoop &Spin, const clang::FunctionDecl &Function);
+  void report(const WrittenWait &Spin, const clang::FunctionDecl &Function);
   /// Emits the report and returns its fix.
-  Fix reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
+  Fix reportWithFix(const WrittenWait &Spin, const LoopSite &Site);
 
   std::shared_ptr<EachFunction> Each;
   std::string StyleName;

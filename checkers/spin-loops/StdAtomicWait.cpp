@@ -21,7 +21,7 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 /// Returns true for a body with only hints, which a blocking wait replaces.
-static bool onlyHints(const Stmt *Body, const SpinLoop &Spin) {
+static bool onlyHints(const Stmt *Body, const WrittenWait &Spin) {
   if (isa<NullStmt>(Body))
     return true;
   if (auto *Block = dyn_cast<CompoundStmt>(Body))
@@ -33,7 +33,7 @@ static bool onlyHints(const Stmt *Body, const SpinLoop &Spin) {
 
 /// Returns the member call that reads the polled std::atomic: `x.load(order)`,
 /// or the conversion in `x == 1`.
-static const CXXMemberCallExpr *pollingCall(const Poll &P) {
+static const CXXMemberCallExpr *pollingCall(const WrittenPoll &P) {
   auto *Call = dyn_cast_or_null<CXXMemberCallExpr>(P.Access);
   if (!Call || !isAtomicType(P.Type) || P.Type->isAtomicType())
     return nullptr;
@@ -53,7 +53,7 @@ static std::string orderText(const CXXMemberCallExpr &Call,
   return ", " + textOf(Call.getArg(0), Context);
 }
 
-static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
+static bool replaceLoop(const WrittenWait &Spin, const std::string &Text,
                         Fix &Plan) {
   const ASTContext &Context = Spin.Does.Context;
   SourceLocation Begin = Spin.Shape.keyword();
@@ -68,7 +68,7 @@ static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
 /// Plans the fix for a loop that ends as soon as the polled object has a value
 /// for which the loop's condition is false. Returns false if the text of the
 /// loop cannot be edited.
-static bool waitForOther(const SpinLoop &Spin, const CXXMemberCallExpr &Call,
+static bool waitForOther(const WrittenWait &Spin, const CXXMemberCallExpr &Call,
                          const std::string &Object, Fix &Plan) {
   const ASTContext &Context = Spin.Does.Context;
   std::string Read = isa<CXXConversionDecl>(Call.getMethodDecl())
@@ -103,10 +103,10 @@ static bool mapsMemory(const ASTContext &Context) {
       });
 }
 
-Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
+Fix planStdAtomicWait(const WrittenWait &Spin, const LoopSite &Site,
                       TuUses &Uses) {
   const ASTContext &Context = Spin.Does.Context;
-  const Poll *P = Spin.uniquePoll();
+  const WrittenPoll *P = Spin.uniquePoll();
   if (!Context.getLangOpts().CPlusPlus20 || !P || Spin.Counts ||
       Spin.ReadsClock || Spin.Polls.size() != 1 ||
       !isa<WhileStmt>(Spin.Shape.Statement) ||

@@ -16,7 +16,8 @@ namespace vfriendly::tidy {
 /// Plans a fix with C++20's wait and notify_all. Unlike the runtime's waits,
 /// std::atomic's wait may never return without a notify, so the fix requires
 /// that every write is known.
-Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses);
+Fix planStdAtomicWait(const WrittenWait &Spin, const LoopSite &Site,
+                      TuUses &Uses);
 
 } // namespace vfriendly::tidy
 

@@ -68,7 +68,8 @@ static bool isRepeatable(const Expr *E, SourceLocation Loop,
   return false;
 }
 
-std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer) {
+std::string objectText(const WrittenWait &Spin, const WrittenPoll &P,
+                       bool &IsPointer) {
   const ASTContext &Context = Spin.Does.Context;
   if (!P.At.LValue || P.At.In != Spin.Does.root() ||
       !isRepeatable(P.At.LValue, Spin.Shape.Statement->getBeginLoc(),
@@ -115,8 +116,8 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
 /// Returns the constant value that the polled object must have for the loop not
 /// to end by End; empty if there is no such constant. The loop may have other
 /// exits.
-static std::string heldBefore(const Exit &End, const SpinLoop &Spin,
-                              const Poll &P, bool Spelt) {
+static std::string heldBefore(const Exit &End, const WrittenWait &Spin,
+                              const WrittenPoll &P, bool Spelt) {
   const ASTContext &Context = Spin.Does.Context;
   if (P.Tries || P.In != Spin.Does.root() || P.Type->isDependentType())
     return "";
@@ -154,7 +155,8 @@ static std::string heldBefore(const Exit &End, const SpinLoop &Spin,
   return "";
 }
 
-std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
+std::string heldValue(const WrittenWait &Spin, const WrittenPoll &P,
+                      bool Spelt) {
   const auto &Exits = Spin.Does.Exits;
   return Exits.size() == 1 && Exits.front()
              ? heldBefore(*Exits.front(), Spin, P, Spelt)
@@ -162,7 +164,7 @@ std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
 }
 
 std::optional<SmallVector<const WriteSite *, 2>>
-findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
+findWrites(const WrittenWait &Spin, const WrittenPoll &P, TuUses &Uses) {
   const ASTContext &Context = Spin.Does.Context;
   const SourceManager &SM = Context.getSourceManager();
   const Expr *E = P.At.LValue->IgnoreParenImpCasts();
@@ -219,11 +221,11 @@ void addAfterWrite(const WriteSite &W, const std::string &Statement,
   Hints.push_back(FixItHint::CreateInsertion(End, " " + Statement + " }"));
 }
 
-WaitCall planWait(const SpinLoop &Spin, TuUses &Uses, const Exit *End) {
+WaitCall planWait(const WrittenWait &Spin, TuUses &Uses, const Exit *End) {
   WaitCall Wait;
   Wait.NoSleep = Spin.handsOverInOrder();
   Wait.TryLock = Spin.Kind == SpinKind::TryLockCall;
-  const Poll *P = Spin.uniquePoll();
+  const WrittenPoll *P = Spin.uniquePoll();
   if (!P)
     return Wait;
   bool IsPointer = false;

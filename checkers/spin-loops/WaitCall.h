@@ -14,8 +14,8 @@
 #ifndef VFRIENDLY_CHECKERS_SPINLOOPS_WAITCALL_H
 #define VFRIENDLY_CHECKERS_SPINLOOPS_WAITCALL_H
 
-#include "checkers/spin-loops/SpinLoop.h"
 #include "checkers/spin-loops/TuUses.h"
+#include "checkers/spin-loops/WrittenWait.h"
 
 #include "clang/Basic/Diagnostic.h"
 #include <string>
@@ -44,23 +44,25 @@ struct WaitCall {
 /// Plans the call of the runtime's wait function for the loop Spin. End is the
 /// condition by which the poll ends the loop; null if the loop has only this
 /// exit.
-WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
+WaitCall planWait(const WrittenWait &Spin, TuUses &Uses,
                   const Exit *End = nullptr);
 
 /// Returns, as an expression, the constant that the polled object has while the
 /// loop iterates, if the loop ends with the first other value; else an empty
 /// string. Boolean and pointer constants are spelt for C++ if Spelt is set.
-std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt);
+std::string heldValue(const WrittenWait &Spin, const WrittenPoll &P,
+                      bool Spelt);
 
 /// Returns all writes of the polled object if each of them is a statement in
 /// this file; nullopt if other code may write it. Ignores the loop's own
 /// attempts, such as a compare-and-exchange.
 std::optional<llvm::SmallVector<const WriteSite *, 2>>
-findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses);
+findWrites(const WrittenWait &Spin, const WrittenPoll &P, TuUses &Uses);
 
 /// Returns an expression for the polled object that is valid at the loop; empty
 /// if there is none. Sets IsPointer if it is a pointer to the object.
-std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer);
+std::string objectText(const WrittenWait &Spin, const WrittenPoll &P,
+                       bool &IsPointer);
 
 /// Returns true if Statement already follows the write.
 bool isFollowedBy(const WriteSite &W, const std::string &Statement,

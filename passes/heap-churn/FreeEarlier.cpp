@@ -69,7 +69,7 @@ static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
 /// Returns true if an instruction that may take long runs between At and the
 /// call that frees A.
 static bool isFollowedByLong(const Allocation &A, Instruction &At,
-                             const FunctionView &Here) {
+                             const FunctionState &Here) {
   auto IsFree = [&](const Instruction &I) { return is_contained(A.Frees, &I); };
   for (Instruction *I = &At; I; I = I->getNextNode())
     if (IsFree(*I))
@@ -96,7 +96,7 @@ static bool isFollowedByLong(const Allocation &A, Instruction &At,
 /// Returns true if all uses of A come before At, and At runs once for each
 /// allocation.
 static bool isBehindAllUses(const Allocation &A, Instruction &At,
-                            const FunctionView &Here) {
+                            const FunctionState &Here) {
   BasicBlock *Block = At.getParent();
   if (!all_of(A.Frees, [&](const CallBase *Free) {
         return Free == &At || Here.DT.dominates(&At, Free);
@@ -136,7 +136,7 @@ static Instruction *behindUses(const Allocation &A,
 }
 
 Instruction *earlierFree(const Allocation &A, const PostDominatorTree &PDT,
-                         const FunctionView &Here) {
+                         const FunctionState &Here) {
   Instruction *At = A.Frees.empty() ? nullptr : behindUses(A, PDT);
   if (!At || !Here.DT.dominates(A.Call, At) ||
       !isFollowedByLong(A, *At, Here) || !isBehindAllUses(A, *At, Here))
@@ -157,7 +157,7 @@ Instruction *earlierFree(const Allocation &A, const PostDominatorTree &PDT,
   return At;
 }
 
-void freeEarlier(const Allocation &A, Instruction &At, FunctionView &Here) {
+void freeEarlier(const Allocation &A, Instruction &At, FunctionState &Here) {
   Here.IsChanged = true;
   auto *Copy = cast<CallBase>(A.Frees.front()->clone());
   for (Use &Argument : Copy->args())

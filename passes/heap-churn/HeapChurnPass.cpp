@@ -71,8 +71,8 @@ private:
   bool rewrite(Function &F);
   bool moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
                    SmallVectorImpl<Left> &Others);
-  bool moveOrHoist(CallBase &Call, FunctionView &Here, StringRef &Why);
-  bool hoistOut(const Allocation &A, FunctionView &Here, StringRef &Why);
+  bool moveOrHoist(CallBase &Call, FunctionState &Here, StringRef &Why);
+  bool hoistOut(const Allocation &A, FunctionState &Here, StringRef &Why);
   bool poolPhases(Function &F, SmallVectorImpl<Left> &Others);
   bool freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others);
   const Recursion &recursion();
@@ -93,7 +93,7 @@ private:
 
 } // namespace
 
-FunctionView::FunctionView(Function &F, FunctionAnalysisManager &FAM)
+FunctionState::FunctionState(Function &F, FunctionAnalysisManager &FAM)
     : F(F), TLI(FAM.getResult<TargetLibraryAnalysis>(F)),
       DT(FAM.getResult<DominatorTreeAnalysis>(F)),
       LI(FAM.getResult<LoopAnalysis>(F)) {}
@@ -165,13 +165,13 @@ bool HeapChurnImpl::rewrite(Function &F) {
 
 /// Moves the block of each allocation to the stack, or hoists the allocation
 /// out of loops; adds the other allocations to Others. Creates a new
-/// FunctionView only when a rewrite has made the last one stale, because the
-/// analyses of a FunctionView are expensive.
+/// FunctionState only when a rewrite has made the last one stale, because the
+/// analyses of a FunctionState are expensive.
 bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
                                 SmallVectorImpl<Left> &Others) {
   bool Changed = false;
   while (!Calls.empty()) {
-    FunctionView Here(F, FAM);
+    FunctionState Here(F, FAM);
     findVanishing(Here);
     while (!Calls.empty() && !Here.IsStale) {
       CallBase *Call = Calls.front();
@@ -189,7 +189,7 @@ bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
   return Changed;
 }
 
-bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
+bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionState &Here,
                                 StringRef &Why) {
   Allocation A = followAllocation(Call, Here.TLI, Here.DT);
   Why = A.Why;
@@ -221,7 +221,7 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
 }
 
 /// Hoists A out of as many loops as possible.
-bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
+bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionState &Here,
                              StringRef &Why) {
   Loop *Best = nullptr;
   for (Loop *L = Here.LI.getLoopFor(A.Call->getParent()); L;
@@ -248,7 +248,7 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
 }
 
 bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
-  FunctionView Here(F, FAM);
+  FunctionState Here(F, FAM);
   SmallVector<CallBase *, 8> Calls;
   for (const Left &Each : Others)
     Calls.push_back(Each.Call);
@@ -288,7 +288,7 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
 /// must free the block: otherwise the block lives until a later iteration
 /// replaces it, as in a growing vector, and the loop allocates rarely.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
-                      const FunctionView &Here) {
+                      const FunctionState &Here) {
   SmallVector<BasicBlock *, 2> Latches;
   L.getLoopLatches(Latches);
   bool EachIteration = all_of(Latches, [&](const BasicBlock *Each) {
@@ -313,7 +313,7 @@ static bool isFreedIn(const Loop &L, const CallBase &Call,
 }
 
 bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
-  FunctionView Here(F, FAM);
+  FunctionState Here(F, FAM);
   for (auto [Call, Why, IsFreedLater] : Others) {
     Allocation A = followAllocation(*Call, Here.TLI, Here.DT);
     Instruction *At =

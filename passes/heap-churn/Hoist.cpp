@@ -59,7 +59,7 @@ namespace vfriendly {
 /// it has freed one, above 32 MiB.)
 static constexpr uint64_t MostCleared = 512 << 10;
 
-void findVanishing(FunctionView &Here) {
+void findVanishing(FunctionState &Here) {
   for (Instruction &I : instructions(Here.F))
     if (mayLeave(I, Here.TLI) && Here.LI.getLoopFor(I.getParent()))
       Here.Vanishing.insert(&I);
@@ -218,7 +218,7 @@ static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
 static constexpr size_t MaxWork = 1 << 22;
 
 StringRef whyNotHoist(const Allocation &A, const Loop &L,
-                      const FunctionView &Here) {
+                      const FunctionState &Here) {
   if (none_of(A.Frees, [&](const CallBase *Free) { return L.contains(Free); }))
     return "it is not freed in the loop";
   if (Here.F.hasPersonalityFn() &&
@@ -279,7 +279,7 @@ namespace {
 /// Rewrites one allocation.
 class Hoister {
 public:
-  Hoister(const Allocation &A, Loop &L, FunctionView &Here)
+  Hoister(const Allocation &A, Loop &L, FunctionState &Here)
       : A(A), L(L), Here(Here), Call(*A.Call), At(&Call),
         Pointer(Call.getType()) {}
 
@@ -444,7 +444,7 @@ private:
 
   const Allocation &A;
   Loop &L;
-  FunctionView &Here;
+  FunctionState &Here;
   CallBase &Call;
   IRBuilder<> At;
   Type *Pointer;
@@ -459,7 +459,7 @@ private:
 
 } // namespace
 
-bool prepareHoist(Loop &L, FunctionView &Here) {
+bool prepareHoist(Loop &L, FunctionState &Here) {
   Here.IsChanged = true;
   if (!L.getLoopPreheader() &&
       !InsertPreheaderForLoop(&L, &Here.DT, &Here.LI, /*MSSAU=*/nullptr,
@@ -470,7 +470,7 @@ bool prepareHoist(Loop &L, FunctionView &Here) {
   return L.hasDedicatedExits();
 }
 
-void hoist(const Allocation &A, Loop &L, FunctionView &Here) {
+void hoist(const Allocation &A, Loop &L, FunctionState &Here) {
   Hoister(A, L, Here).run();
 }
 

@@ -58,7 +58,7 @@ static StringRef replacement(const CallBase &Call,
   return Which == LibFunc_calloc ? StringRef(CallocName) : "";
 }
 
-PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
+PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionState &Here,
                      function_ref<bool()> IsRecursive)
     : Here(Here) {
   if (none_of(Others, [&](const CallBase *Call) {

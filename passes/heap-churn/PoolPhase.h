@@ -36,7 +36,7 @@ public:
   /// The constructor only analyses; rewrite() changes the function. Others are
   /// the allocations that no other rewrite applies to. IsRecursive returns true
   /// if the function may call itself; it is called only if needed.
-  PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionView &Here,
+  PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionState &Here,
             llvm::function_ref<bool()> IsRecursive);
 
   /// Allocations whose blocks can come from a pool of the function.
@@ -82,7 +82,7 @@ private:
     bool IsMixed;
   };
 
-  FunctionView &Here;
+  FunctionState &Here;
   llvm::SmallVector<llvm::CallBase *, 4> Pooled;
   llvm::SmallVector<Free, 4> Frees;
   llvm::SmallPtrSet<const llvm::CallBase *, 4> OwnRuns;

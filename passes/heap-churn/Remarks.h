@@ -24,7 +24,7 @@ namespace vfriendly {
 
 /// Returns the location of I in the function that contains it after inlining:
 /// users do not know the locations of code that was inlined from a library.
-inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
+inline llvm::DebugLoc sourceLocOf(const llvm::Instruction &I) {
   llvm::DebugLoc Place = I.getDebugLoc();
   while (Place && Place.getInlinedAt())
     Place = Place.getInlinedAt();
@@ -37,7 +37,7 @@ template <typename Kind>
 void say(llvm::OptimizationRemarkEmitter &ORE, const llvm::Instruction &I,
          llvm::StringRef Name, const llvm::Twine &Text) {
   ORE.emit([&] {
-    Kind Remark("vf-heap-churn", Name, placeOf(I), I.getParent());
+    Kind Remark("vf-heap-churn", Name, sourceLocOf(I), I.getParent());
     Remark << Text.str() << " [" << HeapChurn.Guideline << "]";
     return Remark;
   });

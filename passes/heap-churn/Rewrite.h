@@ -40,8 +40,8 @@ class TargetLibraryInfo;
 namespace vfriendly {
 
 /// Analyses and state of a function while it is rewritten.
-struct FunctionView {
-  FunctionView(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+struct FunctionState {
+  FunctionState(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
   llvm::Function &F;
   const llvm::TargetLibraryInfo &TLI;
@@ -64,35 +64,35 @@ struct FunctionView {
 
 /// Finds the instructions at which control may leave the function, and stores
 /// them in Here.Vanishing.
-void findVanishing(FunctionView &Here);
+void findVanishing(FunctionState &Here);
 
 /// Returns the size of A if it is constant and small enough for a stack frame,
 /// else 0.
-uint64_t stackSize(const Allocation &A, const FunctionView &Here);
+uint64_t stackSize(const Allocation &A, const FunctionState &Here);
 
 /// Replaces the block of A by an alloca in the entry block of the function, and
 /// deletes A.Call and the calls that free the block.
 ///
 /// pre: stackSize(A) != 0.
-void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here);
+void moveToStack(const Allocation &A, uint64_t Size, FunctionState &Here);
 
 /// Returns why all iterations of L cannot share one block for A, which L
 /// allocates and frees in each iteration; empty if they can.
 ///
 /// pre: A.Known, and L contains A.Call.
 llvm::StringRef whyNotHoist(const Allocation &A, const llvm::Loop &L,
-                            const FunctionView &Here);
+                            const FunctionState &Here);
 
 /// Gives L a preheader and dedicated exits. Returns false if that is
 /// impossible.
-bool prepareHoist(llvm::Loop &L, FunctionView &Here);
+bool prepareHoist(llvm::Loop &L, FunctionState &Here);
 
 /// Makes A.Call reuse the block of an earlier iteration of L: A.Call then
 /// allocates only in its first execution, or when a larger block is needed.
 /// Frees the block where control leaves L, and deletes the frees in L.
 ///
 /// pre: whyNotHoist has returned an empty string, and prepareHoist true.
-void hoist(const Allocation &A, llvm::Loop &L, FunctionView &Here);
+void hoist(const Allocation &A, llvm::Loop &L, FunctionState &Here);
 
 /// Returns an earlier place to free A, if code that may take long runs between
 /// that place and the current call of free; null if there is no such place or
@@ -101,13 +101,13 @@ void hoist(const Allocation &A, llvm::Loop &L, FunctionView &Here);
 /// pre: A.Known.
 llvm::Instruction *earlierFree(const Allocation &A,
                                const llvm::PostDominatorTree &PDT,
-                               const FunctionView &Here);
+                               const FunctionState &Here);
 
 /// Moves the free of A to At.
 ///
 /// pre: At was returned by earlierFree.
 void freeEarlier(const Allocation &A, llvm::Instruction &At,
-                 FunctionView &Here);
+                 FunctionState &Here);
 
 } // namespace vfriendly
 

@@ -31,7 +31,7 @@ static constexpr uint64_t MallocAlign = 16;
 /// Maximum alignment of a promoted block: a larger one makes each call realign
 /// the whole frame.
 static constexpr uint64_t MaxAlign = 16;
-uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
+uint64_t stackSize(const Allocation &A, const FunctionState &Here) {
   std::optional<APInt> Size = getAllocSize(A.Call, &Here.TLI);
   if (!Size || Size->isZero() || Size->ugt(MaxSize))
     return 0;
@@ -54,7 +54,7 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
              : 0;
 }
 
-static void erase(CallBase &Call, FunctionView &Here) {
+static void erase(CallBase &Call, FunctionState &Here) {
   Here.Vanishing.erase(&Call);
   auto *Invoke = dyn_cast<InvokeInst>(&Call);
   if (!Invoke) {
@@ -68,7 +68,7 @@ static void erase(CallBase &Call, FunctionView &Here) {
   changeToCall(Invoke, &Updater)->eraseFromParent();
 }
 
-void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here) {
+void moveToStack(const Allocation &A, uint64_t Size, FunctionState &Here) {
   Here.IsChanged = true;
   LLVMContext &Context = Here.F.getContext();
   IRBuilder<> AtEntry(&*Here.F.getEntryBlock().getFirstInsertionPt());

@@ -61,14 +61,13 @@ Writers::instrument(ArrayRef<Awaited> Waits,
     bool AnyLoud = false, AnySilent = false;
   };
   SmallVector<Asked, 0> Places;
-  using Asking = std::tuple<Place, unsigned, const void *, int64_t>;
+  using Asking = std::tuple<LocationId, unsigned, const void *, int64_t>;
   DenseMap<Asking, unsigned> PlaceOf;
   SmallVector<unsigned, 0> Of;
   for (const Awaited &W : Waits) {
-    auto [It, New] =
-        PlaceOf.try_emplace(Asking(placeOf(W.Where), unsigned(W.Blocks),
-                                   W.Key.Fixed, W.Key.Distance),
-                            Places.size());
+    auto [It, New] = PlaceOf.try_emplace(
+        Asking(idOf(W.Where), unsigned(W.Blocks), W.Key.Fixed, W.Key.Distance),
+        Places.size());
     if (New)
       Places.push_back({W});
     Of.push_back(It->second);

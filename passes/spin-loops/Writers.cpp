@@ -102,7 +102,7 @@ bool surelyMatch(const Location &A, const Location &B) {
          (A.Struct && B.Struct && A.StructOffset && B.StructOffset);
 }
 
-Writers::Place Writers::placeOf(const Location &Where) {
+Writers::LocationId Writers::idOf(const Location &Where) {
   unsigned Known = Where.Offset.has_value() |
                    Where.StructOffset.has_value() << 1 | Where.Plain << 2;
   return {Where.Global,
@@ -162,7 +162,7 @@ void Writers::add(Instruction &I, Value *Address, uint64_t Size, bool Plain) {
   if (!It->second || isDeviceAddress(Address))
     return;
   Location Where = locate(I, Address, Size, Plain);
-  auto [Found, NewGroup] = GroupOf.try_emplace(placeOf(Where), Groups.size());
+  auto [Found, NewGroup] = GroupOf.try_emplace(idOf(Where), Groups.size());
   if (NewGroup) {
     for (const Key &K : keysOf(Where, /*OfWait=*/false))
       Index[K].push_back(Groups.size());

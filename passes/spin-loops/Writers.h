@@ -170,12 +170,12 @@ private:
 
   llvm::Module &M;
   llvm::SmallVector<Group, 0> Groups;
-  /// All that is known of a location, as a key: GroupOf maps a Place to an
+  /// All that is known of a location, as a key: GroupOf maps a LocationId to an
   /// index of Groups.
-  using Place = std::tuple<const void *, const void *, const void *, int64_t,
-                           int64_t, int64_t, uint64_t, unsigned>;
-  static Place placeOf(const Location &Where);
-  llvm::DenseMap<Place, unsigned> GroupOf;
+  using LocationId = std::tuple<const void *, const void *, const void *,
+                                int64_t, int64_t, int64_t, uint64_t, unsigned>;
+  static LocationId idOf(const Location &Where);
+  llvm::DenseMap<LocationId, unsigned> GroupOf;
   llvm::DenseMap<Key, llvm::SmallVector<unsigned, 1>> Index;
   llvm::DenseMap<llvm::Function *, std::optional<Setter>> Setters;
   /// For each object that a store writes, the result of mayBeShared. Cached,

@@ -78,7 +78,7 @@ private:
   std::optional<Id> settledAll(State &S, ArrayRef<const Value *> Values,
                                const Value *Self, unsigned Steps);
   Id valueOf(State &S, const Value *V);
-  Id placeOf(State &S, const Value *Address);
+  Id cellOf(State &S, const Value *Address);
   Id read(State &S, const Value *Address, Type *Ty);
   void write(State &S, const Value *Address, Type *Ty, Id V);
   /// Returns false if the way ends with I: an exchange succeeds.
@@ -155,20 +155,20 @@ std::optional<Id> Ways::settled(State &S, const Value &V, unsigned Steps) {
       Call && classifyCall(*Call).Effect == CallEffect::AsmLoad)
     Address = classifyCall(*Call).Address;
   if (!Address || MayChange ||
-      !L.isLoopInvariant(vfriendly::placeOf(Address, DL).first))
+      !L.isLoopInvariant(vfriendly::cellOf(Address, DL).first))
     return std::nullopt;
-  if (isa<AllocaInst>(vfriendly::placeOf(Address, DL).first)) {
+  if (isa<AllocaInst>(vfriendly::cellOf(Address, DL).first)) {
     SmallVector<const Value *, 4> Stored;
     for (const BasicBlock *B : L.blocks())
       for (const Instruction &J : *B)
         if (auto *Store = dyn_cast<StoreInst>(&J);
-            Store && vfriendly::placeOf(Store->getPointerOperand(), DL) ==
-                         vfriendly::placeOf(Address, DL))
+            Store && vfriendly::cellOf(Store->getPointerOperand(), DL) ==
+                         vfriendly::cellOf(Address, DL))
           Stored.push_back(Store->getValueOperand());
     return settledAll(S, Stored, nullptr, Steps);
   }
   // Only what the loop itself does not write stays.
-  return N.read(placeOf(S, Address),
+  return N.read(cellOf(S, Address),
                 DL.getTypeStoreSize(I->getType()).getKnownMinValue(), 0);
 }
 
@@ -186,8 +186,8 @@ Id Ways::valueOf(State &S, const Value *V) {
   return N.unknown(V);
 }
 
-Id Ways::placeOf(State &S, const Value *Address) {
-  auto [Base, Offset] = vfriendly::placeOf(Address, DL);
+Id Ways::cellOf(State &S, const Value *Address) {
+  auto [Base, Offset] = vfriendly::cellOf(Address, DL);
   Id At = valueOf(S, Base);
   return Offset ? N.operation(S, Instruction::Add, 64, {At, N.number(Offset)})
                 : At;
@@ -197,14 +197,14 @@ Id Ways::read(State &S, const Value *Address, Type *Ty) {
   TypeSize Size = DL.getTypeStoreSize(Ty);
   if (Size.isScalable())
     return N.unknown(Address);
-  Id At = placeOf(S, Address);
+  Id At = cellOf(S, Address);
   auto [It, New] = S.Memory.try_emplace({At, Size}, 0);
   if (!New)
     return It->second;
   Id Is = N.read(At, Size.getFixedValue(), S.Calls);
   // A local variable has what the iteration before stored there.
-  if (isa<AllocaInst>(vfriendly::placeOf(Address, DL).first) && !MayChange)
-    for (const User *U : vfriendly::placeOf(Address, DL).first->users())
+  if (isa<AllocaInst>(vfriendly::cellOf(Address, DL).first) && !MayChange)
+    for (const User *U : vfriendly::cellOf(Address, DL).first->users())
       if (auto *Load = dyn_cast<LoadInst>(U); Load && L.contains(Load))
         Is = settled(S, *Load).value_or(Is);
   S.Memory[{At, Size}] = Is;
@@ -212,7 +212,7 @@ Id Ways::read(State &S, const Value *Address, Type *Ty) {
 }
 
 void Ways::write(State &S, const Value *Address, Type *Ty, Id V) {
-  Id At = placeOf(S, Address);
+  Id At = cellOf(S, Address);
   for (auto It = S.Memory.begin(); It != S.Memory.end();)
     It = It->first.first == At ? S.Memory.erase(It) : std::next(It);
   TypeSize Size = DL.getTypeStoreSize(Ty);
@@ -243,8 +243,8 @@ Id Ways::evaluate(State &S, const Instruction &I) {
   if (isa<BinaryOperator, GetElementPtrInst, TruncInst, SExtInst, SelectInst>(
           I)) {
     SmallVector<Id, 4> Operands;
-    if (isa<GetElementPtrInst>(I) && vfriendly::placeOf(&I, DL).first != &I)
-      return placeOf(S, &I);
+    if (isa<GetElementPtrInst>(I) && vfriendly::cellOf(&I, DL).first != &I)
+      return cellOf(S, &I);
     for (const Use &U : I.operands())
       Operands.push_back(valueOf(S, U));
     if (any_of(Operands, [&](Id E) { return N.isDeep(E); }))

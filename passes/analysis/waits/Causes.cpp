@@ -269,10 +269,10 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth) {
   if (Load.isSimple()) {
     // What the loop keeps there itself: while (seen == n) seen = load(&word);
     const DataLayout &DL = Load.getDataLayout();
-    Place At = placeOf(Load.getPointerOperand(), DL);
+    Cell At = cellOf(Load.getPointerOperand(), DL);
     SmallVector<Value *, 2> Kept;
     for (StoreInst *Store : repeatedStores())
-      if (placeOf(Store->getPointerOperand(), DL) == At)
+      if (cellOf(Store->getPointerOperand(), DL) == At)
         Kept.push_back(Store->getValueOperand());
     if (!Kept.empty())
       return push(Kept, Depth);
@@ -359,13 +359,13 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
   }
   // What the loop itself stores in a local variable that functions know.
   if (isa<AllocaInst>(Object)) {
-    Place At = placeOf(Address, Access.getDataLayout());
+    Cell At = cellOf(Address, Access.getDataLayout());
     SmallVector<Value *, 4> Next;
     for (BasicBlock *B : L.blocks())
       for (Instruction &I : *B)
         if (auto *Store = dyn_cast<StoreInst>(&I);
             Store &&
-            placeOf(Store->getPointerOperand(), Access.getDataLayout()) == At)
+            cellOf(Store->getPointerOperand(), Access.getDataLayout()) == At)
           Next.push_back(Store->getValueOperand());
     push(Next, Depth);
   }

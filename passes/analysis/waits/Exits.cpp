@@ -279,8 +279,8 @@ static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
         return isPlainLoad(Guard) &&
                none_of(C.Polls, [&](const Instruction *I) {
                  return !isa<CallBase>(I) &&
-                        placeOf(I->getOperand(0), DL) ==
-                            placeOf(Guard->getOperand(0), DL);
+                        cellOf(I->getOperand(0), DL) ==
+                            cellOf(Guard->getOperand(0), DL);
                });
       });
     notePolls(In, Guards);

@@ -140,13 +140,13 @@ bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
 const llvm::Value *withoutCasts(const llvm::Value *V);
 /// The object that an address points into, and the offset there. Each use of a
 /// member computes the address again.
-using Place = std::pair<const llvm::Value *, int64_t>;
-Place placeOf(const llvm::Value *Address, const llvm::DataLayout &DL);
+using Cell = std::pair<const llvm::Value *, int64_t>;
+Cell cellOf(const llvm::Value *Address, const llvm::DataLayout &DL);
 
 /// Returns the place at which L has read V, or bits of it, perhaps in an
 /// earlier iteration: by loads or by exchanges that failed. No object if there
 /// is none, or several. A phi of the header may have any value before the loop.
-Place placeRead(const llvm::Loop &L, const llvm::Value *V);
+Cell cellRead(const llvm::Loop &L, const llvm::Value *V);
 /// Returns true if all values of Phi were read by L at one place, by loads or
 /// by exchanges that failed. The way to Phi then does not decide the value;
 /// other threads do.

@@ -35,7 +35,7 @@ const Value *withoutCasts(const Value *V) {
   return V;
 }
 
-Place placeOf(const Value *Address, const DataLayout &DL) {
+Cell cellOf(const Value *Address, const DataLayout &DL) {
   APInt Offset(DL.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base = Address->stripAndAccumulateConstantOffsets(
       DL, Offset, /*AllowNonInbounds=*/true);
@@ -49,11 +49,11 @@ static bool isReadAt(const Value *V, const Value *Address,
                      const DataLayout &DL) {
   V = withoutCasts(V);
   if (auto *Load = dyn_cast<LoadInst>(V))
-    return placeOf(Load->getPointerOperand(), DL) == placeOf(Address, DL);
+    return cellOf(Load->getPointerOperand(), DL) == cellOf(Address, DL);
   auto *Call = dyn_cast<CallBase>(V);
   CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
   return Class.Effect == CallEffect::AsmLoad &&
-         placeOf(Class.Address, DL) == placeOf(Address, DL);
+         cellOf(Class.Address, DL) == cellOf(Address, DL);
 }
 
 /// Returns true if an inner loop waits until a word is free and the loop then
@@ -73,10 +73,10 @@ static bool takesWhatItWaitedFor(const LoopView &In) {
         if (auto *Call = dyn_cast<CallBase>(&I)) {
           CallClass Class = classifyCall(*Call);
           return Class.Effect == CallEffect::AsmTry &&
-                 placeOf(Class.Address, DL) == placeOf(Address, DL);
+                 cellOf(Class.Address, DL) == cellOf(Address, DL);
         }
         return isa<AtomicCmpXchgInst, AtomicRMWInst>(I) &&
-               placeOf(I.getOperand(0), DL) == placeOf(Address, DL);
+               cellOf(I.getOperand(0), DL) == cellOf(Address, DL);
       });
     });
   };
@@ -195,8 +195,8 @@ static bool retriesPassedPlace(const LoopView &In, const BasicBlock *From,
   if (In.LI.getLoopFor(From) != &L)
     return false;
   const Value *Place = Exchange.getCompareOperand();
-  if (placeRead(L, Place) !=
-      placeOf(Exchange.getPointerOperand(), L.getHeader()->getDataLayout()))
+  if (cellRead(L, Place) !=
+      cellOf(Exchange.getPointerOperand(), L.getHeader()->getDataLayout()))
     return false;
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &Number : *B) {

@@ -28,8 +28,8 @@ static bool isOldValue(const Value *V, const StoreInst &Store) {
   const DataLayout &DL = Store.getDataLayout();
   auto *Load = dyn_cast<LoadInst>(V);
   return Load && !Load->isAtomic() &&
-         placeOf(Load->getPointerOperand(), DL) ==
-             placeOf(Store.getPointerOperand(), DL);
+         cellOf(Load->getPointerOperand(), DL) ==
+             cellOf(Store.getPointerOperand(), DL);
 }
 
 /// Returns true if Store overwrites what it counts up or down by constants.
@@ -170,7 +170,7 @@ static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
 
 bool isRepeated(const StoreInst &Store, const Loop &L) {
   const DataLayout &DL = Store.getDataLayout();
-  Place At = placeOf(Store.getPointerOperand(), DL);
+  Cell At = cellOf(Store.getPointerOperand(), DL);
   if (!Store.isSimple() || !L.isLoopInvariant(At.first))
     return false;
   const Value *Stored = storedAgain(Store, L);
@@ -178,7 +178,7 @@ bool isRepeated(const StoreInst &Store, const Loop &L) {
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B)
       if (auto *Other = dyn_cast<StoreInst>(&I);
-          Other && placeOf(Other->getPointerOperand(), DL) == At) {
+          Other && cellOf(Other->getPointerOperand(), DL) == At) {
         if (!Stored || storedAgain(*Other, L) != Stored)
           return false;
         IsPolled |= !L.isLoopInvariant(Other->getValueOperand());

@@ -32,12 +32,12 @@ static const Value *withoutBits(const Value *V) {
   return V;
 }
 
-Place placeRead(const Loop &L, const Value *V) {
+Cell cellRead(const Loop &L, const Value *V) {
   // Maximum number of values that are followed. The branches of a back-off join
   // about six.
   constexpr unsigned MaxFollowed = 16;
   const DataLayout &DL = L.getHeader()->getDataLayout();
-  Place At;
+  Cell At;
   SmallSetVector<const Value *, 8> Values;
   auto Follow = [&](const Value *Each) { Values.insert(withoutBits(Each)); };
   Follow(V);
@@ -78,9 +78,9 @@ Place placeRead(const Loop &L, const Value *V) {
       if (Class.Effect == CallEffect::AsmLoad)
         Address = Class.Address;
     }
-    if (!Address || (At.first && placeOf(Address, DL) != At))
+    if (!Address || (At.first && cellOf(Address, DL) != At))
       return {};
-    At = placeOf(Address, DL);
+    At = cellOf(Address, DL);
   }
   return At;
 }
@@ -93,7 +93,7 @@ bool joinsReads(const Loop &L, const PHINode &Phi) {
           (isa<CallBase>(I) ||
            !L.isLoopInvariant(I.getOperand(isa<StoreInst>(I)))))
         return false;
-  return placeRead(L, &Phi).first;
+  return cellRead(L, &Phi).first;
 }
 
 bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
@@ -114,8 +114,8 @@ bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
   const Value *Left = Compare->getOperand(0), *Right = Compare->getOperand(1);
   if (isa<Constant>(Right))
     match(Left, m_Xor(m_Value(Left), m_Value(Right)));
-  Place At = placeRead(L, Left);
-  return At.first && At == placeRead(L, Right) &&
+  Cell At = cellRead(L, Left);
+  return At.first && At == cellRead(L, Right) &&
          withoutBits(Left) != withoutBits(Right);
 }
 

@@ -41,13 +41,14 @@ static bool isHint(Operation &Op) {
   return Callee == "sched_yield" || Callee == "pthread_yield";
 }
 
-static std::optional<Poll> asPoll(Operation &Op) {
+static std::optional<PolledRead> asPoll(Operation &Op) {
   if (auto Load = dyn_cast<memref::LoadOp>(Op))
-    return Poll{&Op, Load.getMemref(), Load.getIndices(), Load.getResult()};
+    return PolledRead{&Op, Load.getMemref(), Load.getIndices(),
+                      Load.getResult()};
   if (auto Load = dyn_cast<LLVM::LoadOp>(Op))
-    return Poll{&Op, Load.getAddr(), {}, Load.getResult()};
+    return PolledRead{&Op, Load.getAddr(), {}, Load.getResult()};
   if (auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(Op))
-    return Poll{&Op, Try.getPtr(), {}, Value()};
+    return PolledRead{&Op, Try.getPtr(), {}, Value()};
   return std::nullopt;
 }
 
@@ -67,7 +68,7 @@ static bool isPlainAddress(Type T) {
 
 /// Returns true if the access is aligned to its size. Without an attribute, the
 /// alignment is that of the type.
-static bool isAligned(const Poll &P) {
+static bool isAligned(const PolledRead &P) {
   std::optional<uint64_t> Alignment;
   Type Polled;
   if (auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(P.Op)) {
@@ -93,7 +94,7 @@ void LoopFacts::visit(Operation &Op) {
     Of.Pauses = true;
     return;
   }
-  std::optional<Poll> P = asPoll(Op);
+  std::optional<PolledRead> P = asPoll(Op);
   if (!P) {
     if (!isMemoryEffectFree(&Op) || Op.getNumRegions() != 0)
       Of.Effects.emplace_back();
@@ -127,8 +128,9 @@ bool LoopFacts::reaches(Value V, Predicate Is) const {
 void LoopFacts::addExit(Value Condition, ArgumentTest Changes) {
   CauseSet &Causes = Of.Exits.emplace_back().Whole.Causes;
   if (reaches(Condition, [&](Value V) {
-        return llvm::any_of(
-            Polls, [&](const Poll &P) { return V.getDefiningOp() == P.Op; });
+        return llvm::any_of(Polls, [&](const PolledRead &P) {
+          return V.getDefiningOp() == P.Op;
+        });
       }))
     Causes |= Polled;
   if (reaches(Condition, [&](Value V) {
@@ -158,7 +160,7 @@ static StringRef reasonFor(const Verdict &V, bool Carries) {
   return V.Doubt;
 }
 
-StringRef LoopFacts::judge(Poll &Found) const {
+StringRef LoopFacts::judge(PolledRead &Found) const {
   if (HasWait)
     return "it waits already";
   if (Polls.empty())
@@ -185,7 +187,7 @@ StringRef LoopFacts::judge(Poll &Found) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Writers
+// SymbolStores
 //===----------------------------------------------------------------------===//
 
 static StringAttr symbolOf(Value Address) {
@@ -196,7 +198,7 @@ static StringAttr symbolOf(Value Address) {
   return {};
 }
 
-void Writers::addUse(Uses &To, OpOperand &Use) {
+void SymbolStores::addUse(Uses &To, OpOperand &Use) {
   Operation *Op = Use.getOwner();
   if (isa<memref::LoadOp, LLVM::LoadOp, NotifyOp, SpinWaitOp>(Op))
     return;
@@ -215,7 +217,7 @@ void Writers::addUse(Uses &To, OpOperand &Use) {
     To.Escapes = true;
 }
 
-Writers::Writers(ModuleOp Module) {
+SymbolStores::SymbolStores(ModuleOp Module) {
   Module.walk([&](Operation *Op) {
     if (auto Global = dyn_cast<memref::GlobalOp>(Op))
       Symbols[Global.getSymNameAttr()].IsPrivate = Global.isPrivate();
@@ -229,7 +231,7 @@ Writers::Writers(ModuleOp Module) {
   });
 }
 
-bool Writers::notify(Value Address) {
+bool SymbolStores::notify(Value Address) {
   StringAttr Symbol = symbolOf(Address);
   if (!Symbol)
     return false;

@@ -22,7 +22,7 @@ namespace vfriendly::vf {
 
 /// One read of memory that a loop repeats: a load, or a compare-and-swap that
 /// ends the loop when it succeeds.
-struct Poll {
+struct PolledRead {
   mlir::Operation *Op = nullptr;
   mlir::Value Address;
   mlir::ValueRange Indices;
@@ -53,13 +53,13 @@ public:
   /// Returns the reason why the loop is not rewritten, or an empty string if it
   /// is a proved wait with one poll. Sets Found to the first poll if the loop
   /// only polls.
-  llvm::StringRef judge(Poll &Found) const;
+  llvm::StringRef judge(PolledRead &Found) const;
 
 private:
   template <typename Predicate> bool reaches(mlir::Value V, Predicate Is) const;
 
   std::function<bool(mlir::Value)> IsInvariant;
-  llvm::SmallVector<Poll, 1> Polls;
+  llvm::SmallVector<PolledRead, 1> Polls;
   Facts Of;
   bool HasWait = false;
   /// True if an iteration computes a value from that of the one before it.
@@ -68,9 +68,9 @@ private:
 
 /// The stores to global symbols of a module. They end the waits that poll these
 /// symbols.
-class Writers {
+class SymbolStores {
 public:
-  explicit Writers(mlir::ModuleOp Module);
+  explicit SymbolStores(mlir::ModuleOp Module);
 
   /// Inserts a notify after each operation that stores to Address. Returns
   /// false, and inserts none, unless Address is a private symbol of the module,

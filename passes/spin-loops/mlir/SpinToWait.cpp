@@ -61,7 +61,7 @@ Value constantI64(OpBuilder &Builder, Location Loc, bool IsLLVM, int64_t Of) {
 
 /// Returns the value that a failed poll has read. For a compare-and-swap,
 /// inserts an operation that extracts the value.
-Value seenBy(const Poll &P) {
+Value seenBy(const PolledRead &P) {
   auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(P.Op);
   if (!Try)
     return P.Seen;
@@ -72,8 +72,8 @@ Value seenBy(const Poll &P) {
 
 /// Builds the vf.spin_wait after a failed poll. Returns the state to pass to
 /// the vf.spin_wait after the next failed poll.
-Value buildWait(OpBuilder &Builder, const Poll &P, Value Seen, Value State,
-                bool Notified) {
+Value buildWait(OpBuilder &Builder, const PolledRead &P, Value Seen,
+                Value State, bool Notified) {
   return SpinWaitOp::create(Builder, P.Op->getLoc(), P.Address, P.Indices, Seen,
                             State, Notified, /*no_sleep=*/false,
                             /*trylock=*/false)
@@ -90,7 +90,7 @@ public:
 
   /// Returns the reason why the loop cannot be rewritten. If the loop can be
   /// rewritten, returns an empty string and sets Found to its poll.
-  StringRef judge(Poll &Found) {
+  StringRef judge(PolledRead &Found) {
     LoopFacts Facts([&](Value V) {
       return !While->isAncestor(V.getParentRegion()->getParentOp());
     });
@@ -108,7 +108,7 @@ public:
                : Why;
   }
 
-  void rewrite(const Poll &P, bool Notified) {
+  void rewrite(const PolledRead &P, bool Notified) {
     OpBuilder Builder(While);
     Location Loc = While.getLoc();
     Type I64 = Builder.getI64Type();
@@ -164,7 +164,7 @@ public:
 
   Location where() const { return Loop.getHeader()->getTerminator()->getLoc(); }
 
-  StringRef judge(Poll &Found) {
+  StringRef judge(PolledRead &Found) {
     Latch = Loop.getLoopLatch();
     if (!Latch)
       return "it goes back from several places";
@@ -196,7 +196,7 @@ public:
                : Why;
   }
 
-  void rewrite(const Poll &P, bool Notified) {
+  void rewrite(const PolledRead &P, bool Notified) {
     Block *Header = Loop.getHeader();
     auto Back = cast<BranchOpInterface>(Latch->getTerminator());
     bool IsLLVM = isa<LLVM::BrOp, LLVM::CondBrOp, LLVM::SwitchOp>(Back);
@@ -280,7 +280,7 @@ private:
 
 class SpinToWait : public impl::VfSpinToWaitBase<SpinToWait> {
   void runOnOperation() override {
-    Writers Known(getOperation());
+    SymbolStores Known(getOperation());
     SmallVector<scf::WhileOp> Whiles;
     SmallVector<Region *> Regions;
     getOperation().walk([&](Operation *Op) {
@@ -297,8 +297,8 @@ class SpinToWait : public impl::VfSpinToWaitBase<SpinToWait> {
   }
 
   template <typename LoopT>
-  void visit(Location Loc, LoopT Loop, Writers &Known) {
-    Poll P;
+  void visit(Location Loc, LoopT Loop, SymbolStores &Known) {
+    PolledRead P;
     StringRef Why = Loop.judge(P);
     if (Why.empty() && !canCallRuntime(P.Op))
       Why = "it may run where the runtime cannot be called";
@@ -311,7 +311,7 @@ class SpinToWait : public impl::VfSpinToWaitBase<SpinToWait> {
     Loop.rewrite(P, Notified);
   }
 
-  void visitRegion(Region &R, Writers &Known) {
+  void visitRegion(Region &R, SymbolStores &Known) {
     // A rewrite adds blocks, so the loops are computed again after each.
     llvm::SmallPtrSet<Block *, 4> Done;
     for (bool Again = true; Again;) {

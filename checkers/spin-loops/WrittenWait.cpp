@@ -1,4 +1,5 @@
-//===- SpinLoop.cpp - A wait, as a report and a fix-it need it ------------===//
+//===- WrittenWait.cpp - A wait, as a report and a fix-it need it
+//------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/spin-loops/SpinLoop.h"
+#include "checkers/spin-loops/WrittenWait.h"
 
 #include "checkers/spin-loops/Candidates.h"
 #include "checkers/spin-loops/LoweredWaits.h"
@@ -19,13 +20,13 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-bool SpinLoop::isPlain() const {
-  return llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); });
+bool WrittenWait::isPlain() const {
+  return llvm::all_of(Polls, [](const WrittenPoll &P) { return P.isPlain(); });
 }
 
-const Poll *SpinLoop::uniquePoll() const {
-  const Poll *Unique = nullptr;
-  for (const Poll &P : Polls) {
+const WrittenPoll *WrittenWait::uniquePoll() const {
+  const WrittenPoll *Unique = nullptr;
+  for (const WrittenPoll &P : Polls) {
     if (P.TryLock || P.Unseen || !P.At.LValue)
       return nullptr;
     if (!Unique || (Unique->Tries && !P.Tries &&
@@ -48,7 +49,7 @@ public:
   PollFinder(const LoopShape &Shape, const Iteration &Does)
       : Shape(Shape), Does(Does), SM(Does.Context.getSourceManager()) {}
 
-  Poll find(const LoweredPoll &Wanted);
+  WrittenPoll find(const LoweredPoll &Wanted);
 
 private:
   void look(const Stmt *S);
@@ -56,11 +57,12 @@ private:
   bool isThere(SourceLocation At) const {
     return !Place || isAt(SM.getFileLoc(At), *Place, SM);
   }
-  Poll callAt(const LoweredPoll &Wanted, const Frame *In) const;
-  Poll accessAt(const LoweredPoll &Wanted, const Frame *In) const;
-  Poll onlyRead(const LoweredPoll &Wanted);
-  std::optional<Poll> findIn(const Frame *In, ArrayRef<LoweredPlace> Rest,
-                             const LoweredPoll &Wanted);
+  WrittenPoll callAt(const LoweredPoll &Wanted, const Frame *In) const;
+  WrittenPoll accessAt(const LoweredPoll &Wanted, const Frame *In) const;
+  WrittenPoll onlyRead(const LoweredPoll &Wanted);
+  std::optional<WrittenPoll> findIn(const Frame *In,
+                                    ArrayRef<LoweredPlace> Rest,
+                                    const LoweredPoll &Wanted);
 
   const LoopShape &Shape;
   const Iteration &Does;
@@ -107,8 +109,9 @@ void PollFinder::lookIn(const Frame *In) {
     look(In->Function->getBody());
 }
 
-Poll PollFinder::callAt(const LoweredPoll &Wanted, const Frame *In) const {
-  Poll Found;
+WrittenPoll PollFinder::callAt(const LoweredPoll &Wanted,
+                               const Frame *In) const {
+  WrittenPoll Found;
   const CallExpr *Call = Calls.front();
   Found.Access = Call;
   Found.In = In;
@@ -132,8 +135,9 @@ static const Expr *referredBy(const Expr *E) {
              : E;
 }
 
-Poll PollFinder::accessAt(const LoweredPoll &Wanted, const Frame *In) const {
-  Poll Found;
+WrittenPoll PollFinder::accessAt(const LoweredPoll &Wanted,
+                                 const Frame *In) const {
+  WrittenPoll Found;
   Found.In = In;
   const Expr *Object = nullptr;
   bool IsPointer = false;
@@ -169,8 +173,8 @@ Poll PollFinder::accessAt(const LoweredPoll &Wanted, const Frame *In) const {
 
 /// Returns the read of the loop if it has only one that Wanted may be. Used if
 /// the place of a read is not known: if it was moved, for example.
-Poll PollFinder::onlyRead(const LoweredPoll &Wanted) {
-  Poll Found;
+WrittenPoll PollFinder::onlyRead(const LoweredPoll &Wanted) {
+  WrittenPoll Found;
   Found.Volatile = Wanted.Volatile;
   Found.Atomic = Wanted.Atomic;
   Place = nullptr;
@@ -190,9 +194,9 @@ Poll PollFinder::onlyRead(const LoweredPoll &Wanted) {
 
 /// Looks in the function of frame In for what the last place of Rest polls.
 /// Several calls may be at one place, if a macro makes them.
-std::optional<Poll> PollFinder::findIn(const Frame *In,
-                                       ArrayRef<LoweredPlace> Rest,
-                                       const LoweredPoll &Wanted) {
+std::optional<WrittenPoll> PollFinder::findIn(const Frame *In,
+                                              ArrayRef<LoweredPlace> Rest,
+                                              const LoweredPoll &Wanted) {
   if (Rest.empty())
     return std::nullopt;
   Place = &Rest.front();
@@ -211,7 +215,7 @@ std::optional<Poll> PollFinder::findIn(const Frame *In,
   return std::nullopt;
 }
 
-Poll PollFinder::find(const LoweredPoll &Wanted) {
+WrittenPoll PollFinder::find(const LoweredPoll &Wanted) {
   if (auto Found = findIn(Does.root(), Wanted.Chain, Wanted))
     return *Found;
   return onlyRead(Wanted);
@@ -220,7 +224,7 @@ Poll PollFinder::find(const LoweredPoll &Wanted) {
 /// Returns true if P reads a device register: a constant address, or an untyped
 /// one that is made volatile. Programs do not change registers by atomic
 /// operations, but some keep the address of a lock as a number or void *.
-bool isDevice(const Poll &P) {
+bool isDevice(const WrittenPoll &P) {
   return P.At.LValue && P.Volatile && !P.Tries &&
          (P.At.Where == Place::Device || P.At.Untyped);
 }
@@ -228,7 +232,7 @@ bool isDevice(const Poll &P) {
 /// Returns true if P may be the poll of a device driver that waits until the
 /// device has written to memory. A driver reads such memory through a pointer;
 /// threads of a program use the name of a variable.
-bool mayBeWrittenByDevice(const Poll &P) {
+bool mayBeWrittenByDevice(const WrittenPoll &P) {
   if (!P.At.LValue || P.Tries)
     return false;
   const Expr *E = P.At.LValue->IgnoreParenImpCasts();
@@ -239,7 +243,7 @@ bool mayBeWrittenByDevice(const Poll &P) {
 
 /// Returns true if P calls a member function that may change an object of the
 /// loop's own function: such a loop ends by itself.
-bool isOwnProgress(const Poll &P) {
+bool isOwnProgress(const WrittenPoll &P) {
   auto *Call = dyn_cast_or_null<CXXMemberCallExpr>(P.Unseen);
   const CXXMethodDecl *Method = Call ? Call->getMethodDecl() : nullptr;
   if (!Method || Method->isConst())
@@ -252,10 +256,11 @@ bool isOwnProgress(const Poll &P) {
 
 /// Returns true if an iteration takes or changes something although no exit
 /// depends on the result: `while (!stop) slot.exchange(1);`.
-bool doesWork(const SpinLoop &Spin) {
+bool doesWork(const WrittenWait &Spin) {
   return llvm::any_of(Spin.Does.Rmws, [&](const Rmw &R) {
     return R.In == Spin.Does.root() && R.Op.Kind == AtomicKind::Exchange &&
-           isa<Expr>(R.Site) && llvm::none_of(Spin.Polls, [&](const Poll &P) {
+           isa<Expr>(R.Site) &&
+           llvm::none_of(Spin.Polls, [&](const WrittenPoll &P) {
              return P.Access == R.Site;
            });
   });
@@ -313,9 +318,9 @@ bool repeatsIfOdd(const Stmt *S) {
 }
 
 /// Returns the kind, as the types and the text of the source tell it.
-SpinKind refineKind(SpinKind Kind, const SpinLoop &Spin) {
+SpinKind refineKind(SpinKind Kind, const WrittenWait &Spin) {
   bool Tries = false, TriesCall = false;
-  for (const Poll &P : Spin.Polls) {
+  for (const WrittenPoll &P : Spin.Polls) {
     Tries |= P.Tries != nullptr;
     TriesCall |= P.TryLock != nullptr;
   }
@@ -355,8 +360,8 @@ bool contains(const LoopShape &Shape, const LoweredPlace &Place,
          At <= std::make_pair(End.getLine(), End.getColumn());
 }
 
-SpinLoop::SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
-                   const FunctionDecl &Function, Escapes &Escaping)
+WrittenWait::WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
+                         const FunctionDecl &Function, Escapes &Escaping)
     : Loop(Loop), Shape(Loop.Shape), Kind(Wait.Kind), Counts(Wait.Counts),
       ReadsClock(Wait.ReadsClock), Pauses(Wait.Pauses), Yields(Wait.Yields),
       Sleeps(Wait.Sleeps), Doubt(Wait.Doubt), Locks(Wait.Locks),
@@ -366,7 +371,7 @@ SpinLoop::SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
   for (const LoweredPoll &Each : Wait.Polls) {
     if (!Each.Chain.empty() && !contains(Shape, Each.Chain.front(), SM))
       continue;
-    Poll P = Finder.find(Each);
+    WrittenPoll P = Finder.find(Each);
     if (isOwnProgress(P))
       continue;
     Polls.push_back(P);

@@ -1,4 +1,5 @@
-//===- SpinLoop.h - A wait, as a report and a fix-it need it ----*- C++ -*-===//
+//===- WrittenWait.h - A wait, as a report and a fix-it need it ----*- C++
+//-*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,12 +10,12 @@
 // LoweredWaits.h finds waits in LLVM IR. This file describes them in terms of
 // the AST, which has the names and the text to edit.
 //
-//   SpinLoop Spin(Loop, Wait, Function, Escaping);
+//   WrittenWait Spin(Loop, Wait, Function, Escaping);
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOP_H
-#define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOP_H
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_WRITTENWAIT_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_WRITTENWAIT_H
 
 #include "checkers/spin-loops/Iteration.h"
 #include "passes/analysis/common/SpinKind.h"
@@ -28,7 +29,7 @@ struct LoweredPoll;
 struct LoweredWait;
 
 /// An access whose value decides whether the wait is over.
-struct Poll {
+struct WrittenPoll {
   /// The expression that reads: a load, a call, a read-modify-write. Null if it
   /// was not found in the source.
   const clang::Expr *Access = nullptr;
@@ -48,17 +49,17 @@ struct Poll {
   }
 };
 
-class SpinLoop {
+class WrittenWait {
 public:
   /// Describes Wait, which the loop Loop of Function is a part of.
-  SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
-           const clang::FunctionDecl &Function, Escapes &Escaping);
+  WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
+              const clang::FunctionDecl &Function, Escapes &Escaping);
 
   const WrittenLoop &Loop;
   const LoopShape &Shape;
   SpinKind Kind = SpinKind::Flag;
   /// The polls on which the waiting exits depend; the report names the first.
-  llvm::SmallVector<Poll, 2> Polls;
+  llvm::SmallVector<WrittenPoll, 2> Polls;
   /// True if the loop also has an exit that does not need another thread: a
   /// counter or a clock.
   bool Counts = false, ReadsClock = false;
@@ -91,7 +92,7 @@ public:
   /// Returns the poll of the object, if the loop polls only one; if the loop
   /// both reads this object and tries to change it, the read. Returns null if
   /// the loop polls several objects, or if the source cannot name the object.
-  const Poll *uniquePoll() const;
+  const WrittenPoll *uniquePoll() const;
 };
 
 /// Returns true if the text of the loop contains Place.
