@@ -8,7 +8,6 @@
 
 #include "passes/prepare/Expose.h"
 
-#include "passes/analysis/common/KeepMarks.h"
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/prepare/KnownWays.h"
 
@@ -17,7 +16,6 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Attributes.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/ValueHandle.h"
@@ -30,15 +28,6 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Maximum number of instructions of an inlined function. libstdc++'s
-/// compare_exchange has a case for each pair of memory orders, about 200
-/// instructions before constants are folded; other conditions are smaller.
-static constexpr unsigned MaxInstructions = 300;
-/// Maximum depth of calls. A member function of a class, its std::atomic base
-/// and the helpers of that base take 4 levels; wrappers around wrappers may
-/// take twice as many.
-static constexpr unsigned MaxDepth = 8;
-
 /// Maximum number of calls to inline. Waits have fewer; in other loops,
 /// inlining level by level would multiply the code.
 static constexpr unsigned MaxInlined = 64;
@@ -47,150 +36,6 @@ static constexpr unsigned MaxInlined = 64;
 /// MaxEffects (Facts.h), because some are calls whose effects disappear
 /// when they are inlined.
 static constexpr unsigned MaxHarms = 24;
-
-static bool mayInline(const Function &F) {
-  return !F.hasFnAttribute(KeepMark) && !F.isDeclaration() &&
-         !F.isInterposable() && !F.hasFnAttribute(Attribute::NoInline) &&
-         !F.hasFnAttribute(Attribute::OptimizeNone) &&
-         !F.hasFnAttribute(Attribute::Naked) &&
-         !F.hasFnAttribute(Attribute::ReturnsTwice) && !F.isVarArg() &&
-         !F.isPresplitCoroutine();
-}
-
-/// Returns true if Object is a thread-local variable, perhaps returned by a
-/// function that returns nothing else.
-static bool isThreadLocal(const Value *Object) {
-  auto *Call = dyn_cast<CallBase>(Object);
-  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-  if (!Callee)
-    return false;
-  if (Callee->getIntrinsicID() == Intrinsic::threadlocal_address)
-    return true;
-  return mayInline(*Callee) && Callee->size() == 1 &&
-         any_of(Callee->getEntryBlock(), [](const Instruction &I) {
-           auto *Return = dyn_cast<ReturnInst>(&I);
-           auto *Result =
-               Return
-                   ? dyn_cast_or_null<IntrinsicInst>(Return->getReturnValue())
-                   : nullptr;
-           return Result &&
-                  Result->getIntrinsicID() == Intrinsic::threadlocal_address;
-         });
-}
-
-/// Returns true if a store to the address V is known to write a local variable
-/// of the loop's function or of its thread: one of the executing function, or
-/// one to which a parameter in Locals points.
-static bool isLocalStore(const Value *V, ParameterSet Locals) {
-  const Value *Object = getUnderlyingObject(V);
-  if (isThreadLocal(Object))
-    return true;
-  if (auto *Arg = dyn_cast<Argument>(Object))
-    return Arg->getArgNo() < 32 && (Locals >> Arg->getArgNo() & 1);
-  return isa<AllocaInst>(Object);
-}
-
-/// Returns the parameters of the called function that point to local variables
-/// of the loop's function, if the calling function's parameters in Locals do.
-static ParameterSet localsOf(const CallBase &Call, ParameterSet Locals) {
-  ParameterSet OfCallee = 0;
-  for (unsigned I = 0; I != Call.arg_size() && I != 32; ++I)
-    if (isLocalStore(Call.getArgOperand(I), Locals))
-      OfCallee |= 1u << I;
-  return OfCallee;
-}
-
-ConditionExposer::Effects &
-ConditionExposer::Effects::operator|=(const Effects &Other) {
-  Adds |= Other.Adds;
-  Tries |= Other.Tries;
-  Reads |= Other.Reads;
-  ReadsMarked |= Other.ReadsMarked;
-  Hints |= Other.Hints;
-  return *this;
-}
-
-ConditionExposer::Summary
-ConditionExposer::summarize(Function &F, ParameterSet Locals, unsigned Depth) {
-  if (Depth > MaxDepth || !mayInline(F) ||
-      !hasNItemsOrLess(instructions(F), MaxInstructions))
-    return std::nullopt;
-  auto [It, New] =
-      Summaries.try_emplace({&F, Locals}, std::nullopt); // Ends recursion.
-  if (!New)
-    return It->second;
-
-  // Follows the paths from the entry until they have an effect. Blocks that end
-  // in abort or terminate are not part of a wait.
-  Effects Does;
-  bool Returns = false;
-  SmallVector<BasicBlock *, 8> Worklist{&F.getEntryBlock()};
-  SmallPtrSet<BasicBlock *, 8> Seen;
-  while (!Worklist.empty()) {
-    BasicBlock *B = Worklist.pop_back_val();
-    if (!Seen.insert(B).second || isa<UnreachableInst>(B->getTerminator()))
-      continue;
-    Effects OfBlock;
-    if (!all_of(*B, [&](Instruction &I) {
-          return noteEffects(I, Locals, Depth, OfBlock);
-        })) {
-      Does.Tries = true;
-      continue;
-    }
-    Does |= OfBlock;
-    Returns |= isa<ReturnInst>(B->getTerminator());
-    append_range(Worklist, successors(B));
-  }
-  // A function that does not tell whether it has succeeded is no try. The
-  // destructor of a local object is one: the object tells.
-  bool Tells = !F.getReturnType()->isVoidTy() || F.hasStructRetAttr() ||
-               ((Locals & 1) && isDestructor(F));
-  if (Does.Tries && (!Returns || !Does.Reads || !Tells))
-    return std::nullopt;
-  Summaries[{&F, Locals}] = Does;
-  return Does;
-}
-
-/// Adds the effects of I, an instruction of a called function, to Does. Returns
-/// false if a spin loop may not execute I.
-bool ConditionExposer::noteEffects(Instruction &I, ParameterSet Locals,
-                                   unsigned Depth, Effects &Does) {
-  if (auto *Call = dyn_cast<CallBase>(&I))
-    return isHarmless(*Call, Locals, Depth, Does);
-  if (auto *Store = dyn_cast<StoreInst>(&I))
-    return isLocalStore(Store->getPointerOperand(), Locals);
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-    Does.Adds |= RMW->getOperation() == AtomicRMWInst::Add ||
-                 RMW->getOperation() == AtomicRMWInst::Sub;
-  Does.Reads |= I.mayReadFromMemory();
-  Does.ReadsMarked |= isMarkedAccess(I);
-  return !isa<IndirectBrInst>(I);
-}
-
-/// Returns true if a spin loop may contain this call, at least if the called
-/// function takes a path without effects. Adds the effects of the call to Does,
-/// the effects of the calling function.
-bool ConditionExposer::isHarmless(CallBase &Call, ParameterSet Locals,
-                                  unsigned Depth, Effects &Does) {
-  CallClass Class = classifyCall(Call);
-  Does.Adds |= Class.Effect == CallEffect::AsmAdd;
-  Does.Hints |= isHint(Class.Effect);
-  if (isMarkedAccess(Call))
-    Does.Reads = Does.ReadsMarked = true;
-  if (Class.Effect == CallEffect::AsmStore)
-    return isLocalStore(Class.Address, Locals);
-  if (Class.Effect != CallEffect::Other)
-    return true;
-  if (auto *Memory = dyn_cast<MemIntrinsic>(&Call))
-    return isLocalStore(Memory->getDest(), Locals);
-  Function *Callee = Call.getCalledFunction();
-  if (!Callee || Call.isNoInline())
-    return false;
-  Summary Inside = summarize(*Callee, localsOf(Call, Locals), Depth + 1);
-  if (Inside)
-    Does |= *Inside;
-  return Inside.has_value();
-}
 
 /// Returns true if Call returns an object in a local variable that other calls
 /// access and that must stay in memory, because one of them is not inlined,
@@ -209,12 +54,12 @@ bool ConditionExposer::keepsResultInMemory(const CallBase &Call) {
     if (!Seen.insert(V).second)
       continue;
     for (const User *U : V->users()) {
-      Effects OfOther;
+      CalleeEffects OfOther;
       if (isa<GetElementPtrInst>(U))
         Worklist.push_back(U);
       else if (auto *Other = dyn_cast<CallBase>(U);
                Other && Other != &Call && passesObjectOn(*Other) &&
-               (!isHarmless(*const_cast<CallBase *>(Other), 0, 0, OfOther) ||
+               (!Callees.add(*const_cast<CallBase *>(Other), 0, OfOther) ||
                 OfOther.Tries))
         return true;
     }
@@ -254,7 +99,7 @@ static bool mayEndByOthers(const Loop &L) {
 /// does not try.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls,
-                                    Effects &Does) {
+                                    CalleeEffects &Does) {
   if (!mayEndByOthers(L))
     return false;
   unsigned Harms = 0;
@@ -272,9 +117,9 @@ bool ConditionExposer::collectCalls(const Loop &L,
         if (Class.Effect != CallEffect::Other)
           continue;
         Hinted = Hinted || isHint(promisedEffect(*Call));
-        Effects OfCall;
-        bool IsHarmless = isHarmless(*Call, 0, 0, OfCall);
-        Hinted |= OfCall.Hints;
+        CalleeEffects OfCall;
+        bool IsHarmless = Callees.add(*Call, 0, OfCall);
+        Hinted |= isHint(OfCall.Hint);
         bool Keeps = keepsResultInMemory(*Call);
         if (IsHarmless && Keeps && OfCall.Tries && OfCall.ReadsMarked) {
           Tried = true;
@@ -337,13 +182,13 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
   unsigned Total = 0;
   // Makes one iteration for each level of calls, and one that finds no more
   // calls.
-  for (unsigned Iteration = 0; Iteration <= MaxDepth; ++Iteration) {
+  for (unsigned Iteration = 0; Iteration <= MaxCallDepth; ++Iteration) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     SmallVector<CallBase *, 8> Calls;
     SmallVector<std::pair<WeakVH, MDNode *>, 4> Separated;
     for (Loop *L : LI.getLoopsInPreorder()) {
       SmallVector<CallBase *, 4> OfLoop;
-      Effects Does;
+      CalleeEffects Does;
       bool IsCandidate = collectCalls(*L, OfLoop, Does);
       // Adds each call only once: the calls of an inner loop are also calls of
       // the outer one.

@@ -18,10 +18,9 @@
 #ifndef VFRIENDLY_PASSES_PREPARE_EXPOSE_H
 #define VFRIENDLY_PASSES_PREPARE_EXPOSE_H
 
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/IR/PassManager.h"
+#include "passes/analysis/waits/Summaries.h"
 
-#include <optional>
+#include "llvm/IR/PassManager.h"
 
 namespace llvm {
 class CallBase;
@@ -30,9 +29,6 @@ class Loop;
 } // namespace llvm
 
 namespace vfriendly {
-
-/// A set of the first 32 parameters of a function; bit N stands for number N.
-using ParameterSet = uint32_t;
 
 class ConditionExposer {
 public:
@@ -44,37 +40,12 @@ public:
       llvm::function_ref<void()> BeforeChange = [] {});
 
 private:
-  /// The side effects of a function that a waiting loop may call.
-  struct Effects {
-    /// True if the function adds to memory that other threads may read.
-    bool Adds = false;
-    /// True if the function has other effects, too, but also a path from its
-    /// entry to its end that reads memory and has none: it tries something, and
-    /// the path is that of a failed try. The other members describe such paths.
-    bool Tries = false;
-    /// True if the function reads memory, and memory that the program marks as
-    /// shared (isMarkedAccess).
-    bool Reads = false, ReadsMarked = false;
-    /// True if the function gives a hint, as a step of a back-off does.
-    bool Hints = false;
-
-    Effects &operator|=(const Effects &Other);
-  };
-  /// nullopt if the function has another effect on each path, or may not be
-  /// inlined.
-  using Summary = std::optional<Effects>;
-
-  Summary summarize(llvm::Function &F, ParameterSet Locals, unsigned Depth);
-  bool noteEffects(llvm::Instruction &I, ParameterSet Locals, unsigned Depth,
-                   Effects &Does);
-  bool isHarmless(llvm::CallBase &Call, ParameterSet Locals, unsigned Depth,
-                  Effects &Does);
   bool keepsResultInMemory(const llvm::CallBase &Call);
   bool collectCalls(const llvm::Loop &L,
                     llvm::SmallVectorImpl<llvm::CallBase *> &Calls,
-                    Effects &Does);
+                    CalleeEffects &Does);
 
-  llvm::DenseMap<std::pair<llvm::Function *, ParameterSet>, Summary> Summaries;
+  Summaries Callees{Summaries::Inline};
 };
 
 } // namespace vfriendly

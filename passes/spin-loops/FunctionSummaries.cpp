@@ -9,16 +9,14 @@
 #include "passes/spin-loops/FunctionSummaries.h"
 
 #include "passes/analysis/common/WaitNeutral.h"
-#include "passes/analysis/waits/Causes.h"
+#include "passes/analysis/waits/Summaries.h"
 #include "passes/spin-loops/SummaryFile.h"
 
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -28,144 +26,54 @@ namespace vfriendly {
 
 namespace {
 
-/// Maximum number of instructions of a function, and maximum depth of calls, as
-/// in Expose.cpp for functions of the same module.
-constexpr unsigned MaxInstructions = 300, MaxDepth = 8;
-
-/// Judges functions by their bodies.
 class FunctionJudge {
 public:
   explicit FunctionJudge(FunctionAnalysisManager &FAM) : FAM(FAM) {}
 
-  CallEffect effectOf(Function &F, unsigned Depth = 0);
+  CallEffect effectOf(Function &F);
 
 private:
-  /// The effects of the instructions of one function that have been examined so
-  /// far.
-  struct Effects {
-    CallEffect Hint = CallEffect::None; ///< None, Pause, Yield or Sleep.
-    bool Clock = false, Reads = false;
-  };
-
-  bool note(CallEffect Effect, Effects &Does);
-  bool note(Instruction &I, Effects &Does, unsigned Depth);
   bool alwaysEnds(Function &F);
 
   FunctionAnalysisManager &FAM;
-  DenseMap<const Function *, CallEffect> Known;
+  Summaries Callees{Summaries::Record};
+  DenseMap<const Function *, bool> Ends;
 };
 
-/// Adds Effect to Does. Returns false if a waiting loop may not call a function
-/// with this effect.
-bool FunctionJudge::note(CallEffect Effect, Effects &Does) {
-  switch (Effect) {
-  case CallEffect::None:
-  case CallEffect::Local:
-    return true;
-  case CallEffect::Pause:
-  case CallEffect::Yield:
-  case CallEffect::Sleep:
-    Does.Hint = std::max(Does.Hint, Effect);
-    return true;
-  case CallEffect::Clock:
-    Does.Clock = true;
-    return true;
-  case CallEffect::AsmLoad:
-  case CallEffect::Reads:
-    Does.Reads = true;
-    return true;
-  case CallEffect::TryLock:
-  case CallEffect::Lock:
-  case CallEffect::AsmTry:
-  case CallEffect::AsmAdd:
-  case CallEffect::AsmStore:
-  case CallEffect::Other:
-    return false;
-  }
-  llvm_unreachable("all effects named above");
-}
-
-/// Returns true if Address points into a local variable of the executing
-/// function that does not escape.
-static bool isOwnVariable(const Value *Address) {
-  return isa<AllocaInst>(getUnderlyingObject(Address)) && !mayBeShared(Address);
-}
-
-bool FunctionJudge::note(Instruction &I, Effects &Does, unsigned Depth) {
-  if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
-    if (auto *Copy = dyn_cast<MemTransferInst>(Memory))
-      Does.Reads |= mayBeShared(Copy->getSource());
-    return isOwnVariable(Memory->getDest());
-  }
-  if (auto *Call = dyn_cast<CallBase>(&I)) {
-    if (Call->doesNotReturn()) // Such as a failed assertion: ends the wait.
-      return true;
-    CallEffect Effect = classifyCall(*Call).Effect;
-    Function *Callee = Call->getCalledFunction();
-    if (Effect == CallEffect::Other && Callee)
-      Effect = effectOf(*Callee, Depth + 1);
-    return note(Effect, Does);
-  }
-  if (auto *Store = dyn_cast<StoreInst>(&I))
-    return isOwnVariable(Store->getPointerOperand());
-  if (auto *Load = dyn_cast<LoadInst>(&I)) {
-    const Value *Address = Load->getPointerOperand();
-    if (!mayBeShared(Address))
-      return true;
-    // Volatile memory behind a pointer may be a device.
-    if (isDeviceAddress(Address) ||
-        (Load->isVolatile() &&
-         !isa<GlobalVariable>(getUnderlyingObject(Address))))
-      return false;
-    Does.Reads = true;
-    return true;
-  }
-  return isa<FenceInst, AllocaInst>(I) ||
-         (!I.mayReadOrWriteMemory() && !I.mayThrow() && !I.isEHPad());
-}
-
-/// Returns true if the trip count of each loop of F can be computed before the
-/// loop. A function that itself waits must not be called in a wait.
+/// Returns true if the trip count of each loop of F, and of the functions that
+/// it calls, can be computed before the loop. A function that itself waits must
+/// not be called in a wait.
 bool FunctionJudge::alwaysEnds(Function &F) {
+  auto [It, New] = Ends.try_emplace(&F, true);
+  if (!New || F.isDeclaration())
+    return It->second;
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
   ReversePostOrderTraversal<const Function *> Blocks(&F);
-  if (containsIrreducibleCFG<const BasicBlock *>(Blocks, LI))
-    return false;
-  if (LI.empty())
-    return true;
-  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
-  return all_of(LI.getLoopsInPreorder(), [&](const Loop *L) {
-    return !isa<SCEVCouldNotCompute>(SE.getBackedgeTakenCount(L));
-  });
+  auto Counted = [&](const Loop *L) {
+    return !isa<SCEVCouldNotCompute>(
+        FAM.getResult<ScalarEvolutionAnalysis>(F).getBackedgeTakenCount(L));
+  };
+  return Ends[&F] = !containsIrreducibleCFG<const BasicBlock *>(Blocks, LI) &&
+                    all_of(LI.getLoopsInPreorder(), Counted) &&
+                    all_of(instructions(F), [&](Instruction &I) {
+                      auto *Call = dyn_cast<CallBase>(&I);
+                      Function *Callee =
+                          Call ? Call->getCalledFunction() : nullptr;
+                      return !Callee || alwaysEnds(*Callee);
+                    });
 }
 
-CallEffect FunctionJudge::effectOf(Function &F, unsigned Depth) {
-  // The linker may replace an inexact definition by a copy of the function with
-  // other effects, for example one that is less optimized.
-  if (!F.hasExactDefinition() || Depth > MaxDepth || F.doesNotReturn() ||
-      F.hasFnAttribute(Attribute::Naked) ||
-      F.hasFnAttribute(Attribute::ReturnsTwice) || F.isPresplitCoroutine() ||
-      !hasNItemsOrLess(instructions(F), MaxInstructions))
-    return CallEffect::Other;
-  auto [It, New] = Known.try_emplace(&F, CallEffect::Other); // Ends recursion.
-  if (!New)
-    return It->second;
-  Effects Does;
-  for (Instruction &I : instructions(F))
-    if (!note(I, Does, Depth))
-      return CallEffect::Other;
-  if (!alwaysEnds(F))
+CallEffect FunctionJudge::effectOf(Function &F) {
+  std::optional<CalleeEffects> Does = Callees.of(F, /*Locals=*/0);
+  if (!Does || !alwaysEnds(F))
     return CallEffect::Other;
   // A dependence on a clock or on memory matters only if the function returns a
   // value.
-  CallEffect Result = CallEffect::None;
-  if (Does.Hint != CallEffect::None)
-    Result = Does.Hint;
-  else if (!F.getReturnType()->isVoidTy())
-    Result = Does.Clock   ? CallEffect::Clock
-             : Does.Reads ? CallEffect::Reads
+  if (Does->Hint != CallEffect::None || F.getReturnType()->isVoidTy())
+    return Does->Hint;
+  return Does->ReadsClock ? CallEffect::Clock
+         : Does->Reads    ? CallEffect::Reads
                           : CallEffect::None;
-  return Known[&F] = Result;
 }
 
 /// Returns true if a function of another unit may call F by its name.

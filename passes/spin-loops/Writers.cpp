@@ -10,6 +10,7 @@
 
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/Causes.h"
+#include "passes/analysis/waits/Summaries.h"
 #include "passes/common/RuntimeCalls.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -236,9 +237,8 @@ void Writers::visit(Instruction &I) {
 /// std::atomic<T>::store: small, and its only write that other threads may see
 /// is through one parameter.
 std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
-  // As in Expose.cpp: std::atomic's members have a case for each memory order,
-  // and call each other a few levels deep.
-  if (F.isDeclaration() || Depth > 4 || !hasNItemsOrLess(instructions(F), 300))
+  if (F.isDeclaration() || Depth > MaxCallDepth ||
+      !hasNItemsOrLess(instructions(F), MaxCalleeInstructions))
     return std::nullopt;
   auto [It, New] = Setters.try_emplace(&F, std::nullopt);
   if (!New)
