@@ -63,20 +63,17 @@ bool isShared(const Expr *LValue) {
 }
 
 bool readsThrough(const Stmt *S, const VarDecl &Variable) {
-  if (!S)
-    return false;
-  const Expr *Address = nullptr;
-  if (auto *Member = dyn_cast<MemberExpr>(S); Member && Member->isArrow())
-    Address = Member->getBase();
-  else if (auto *Op = dyn_cast<UnaryOperator>(S);
-           Op && Op->getOpcode() == UO_Deref)
-    Address = Op->getSubExpr();
-  else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S))
-    Address = Subscript->getBase();
-  return (Address && uncastVariable(Address) == &Variable) ||
-         llvm::any_of(S->children(), [&](const Stmt *Child) {
-           return readsThrough(Child, Variable);
-         });
+  return anyPart(S, [&](const Stmt *Part) {
+    const Expr *Address = nullptr;
+    if (auto *Member = dyn_cast<MemberExpr>(Part); Member && Member->isArrow())
+      Address = Member->getBase();
+    else if (auto *Op = dyn_cast<UnaryOperator>(Part);
+             Op && Op->getOpcode() == UO_Deref)
+      Address = Op->getSubExpr();
+    else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(Part))
+      Address = Subscript->getBase();
+    return Address && uncastVariable(Address) == &Variable;
+  });
 }
 
 void Candidates::enter(const FunctionDecl *Callee, Effects &Into,
@@ -171,16 +168,6 @@ void Candidates::visitStore(const Expr *LValue, Effects &Into) {
     Into.Harms = true;
 }
 
-/// Returns true if S names the variable or member D.
-static bool names(const Stmt *S, const ValueDecl &D) {
-  if (!S)
-    return false;
-  auto *E = dyn_cast<Expr>(S);
-  return (E && namedBy(E) == &D) ||
-         llvm::any_of(S->children(),
-                      [&](const Stmt *Child) { return names(Child, D); });
-}
-
 bool Candidates::decides(const Stmt &Child, const Stmt &Of,
                          bool Decides) const {
   if (auto *Op = dyn_cast<BinaryOperator>(&Of)) {
@@ -265,18 +252,6 @@ void Candidates::visit(const Stmt *S, Effects &Into, bool Decides) {
       visit(Child, Into, decides(*Child, *S, Decides));
 }
 
-/// Returns true if S reads one of Variables.
-static bool namesOne(const Stmt *S, const VarSet &Variables) {
-  if (!S)
-    return false;
-  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
-    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
-      return Variables.contains(Variable);
-  return llvm::any_of(S->children(), [&](const Stmt *Child) {
-    return namesOne(Child, Variables);
-  });
-}
-
 bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
   if (onlyWalks(Shape))
     return false;
@@ -298,8 +273,10 @@ bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
   // A local variable that another thread may have got by reference.
   const VarSet &Shared = Escaping.of(Function.getBody());
   bool Names = false;
-  if (!Shared.empty())
-    Shape.forEachPart([&](const Stmt *S) { Names |= namesOne(S, Shared); });
+  Shape.forEachPart([&](const Stmt *S) {
+    for (const VarDecl *Variable : Shared)
+      Names = Names || names(S, *Variable);
+  });
   return Names;
 }
 

@@ -64,12 +64,6 @@ static Fix planPause(const WrittenWait &Spin, const LoopSite &Site) {
   return {Edit.take(), Target.isX86() ? "<immintrin.h>" : ""};
 }
 
-static bool contains(const Stmt *S, const Stmt *Part) {
-  return S == Part || (S && llvm::any_of(S->children(), [&](const Stmt *Child) {
-                         return contains(Child, Part);
-                       }));
-}
-
 /// Returns true if S contains a return, break or goto that is in no loop inside
 /// S.
 static bool leavesDirectly(const Stmt *S) {
@@ -85,9 +79,9 @@ static bool leavesDirectly(const Stmt *S) {
 static bool stepsAside(const Stmt *S, const Expr *E) {
   if (!S)
     return false;
-  if (auto *If = dyn_cast<IfStmt>(S); If && !leavesDirectly(If->getThen()) &&
-                                      !leavesDirectly(If->getElse()) &&
-                                      contains(If->getCond(), E))
+  if (auto *If = dyn_cast<IfStmt>(S);
+      If && !leavesDirectly(If->getThen()) && !leavesDirectly(If->getElse()) &&
+      anyPart(If->getCond(), [E](auto *Part) { return Part == E; }))
     return true;
   return llvm::any_of(S->children(),
                       [&](const Stmt *Child) { return stepsAside(Child, E); });

@@ -56,11 +56,6 @@ static bool alwaysLeaves(const Stmt *S) {
   return S && isa<BreakStmt, ReturnStmt>(S);
 }
 
-static bool hasContinue(const Stmt *S) {
-  return S &&
-         (isa<ContinueStmt>(S) || llvm::any_of(S->children(), hasContinue));
-}
-
 void Iteration::findExits(const Stmt *S, bool BreakLeaves) {
   if (!S || isa<Expr>(S))
     return;

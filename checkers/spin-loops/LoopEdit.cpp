@@ -17,12 +17,6 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-static bool hasContinue(const Stmt *S) {
-  if (!S || isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt, Expr>(S))
-    return false;
-  return isa<ContinueStmt>(S) || llvm::any_of(S->children(), hasContinue);
-}
-
 static void collectJumps(
     const Stmt *S, SmallVectorImpl<const Stmt *> &Path, const LabelDecl *To,
     unsigned &Labels,

@@ -60,12 +60,23 @@ static bool hasWayOut(const Stmt *S, bool BreakStays) {
   });
 }
 
-static bool names(const Stmt *S, const VarDecl *Variable) {
-  if (auto *Ref = dyn_cast_or_null<DeclRefExpr>(S))
-    return Ref->getDecl() == Variable;
-  return S && llvm::any_of(S->children(), [&](const Stmt *Child) {
-           return names(Child, Variable);
-         });
+bool anyPart(const Stmt *S, llvm::function_ref<bool(const Stmt *)> Is) {
+  return S && (Is(S) || llvm::any_of(S->children(), [&](const Stmt *Child) {
+                 return anyPart(Child, Is);
+               }));
+}
+
+bool names(const Stmt *S, const ValueDecl &D) {
+  return anyPart(S, [&](const Stmt *Part) {
+    auto *E = dyn_cast<Expr>(Part);
+    return E && namedBy(E) == &D;
+  });
+}
+
+bool hasContinue(const Stmt *S) {
+  if (!S || isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt, Expr>(S))
+    return false;
+  return isa<ContinueStmt>(S) || llvm::any_of(S->children(), hasContinue);
 }
 
 const VarDecl *movedBy(const Expr *Increment) {
@@ -82,7 +93,7 @@ const VarDecl *movedBy(const Expr *Increment) {
   auto *Ref = Moved ? dyn_cast<DeclRefExpr>(Moved->IgnoreParens()) : nullptr;
   auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
   return Variable && Variable->hasLocalStorage() &&
-                 Variable->getType()->isScalarType() && names(From, Variable)
+                 Variable->getType()->isScalarType() && names(From, *Variable)
              ? Variable
              : nullptr;
 }
@@ -102,7 +113,7 @@ static bool isSimple(const Stmt *S) {
 bool onlyWalks(const LoopShape &Shape) {
   const VarDecl *Moved = movedBy(Shape.Increment);
   return Moved && Shape.Condition && isSimple(Shape.Condition) &&
-         names(Shape.Condition, Moved) &&
+         names(Shape.Condition, *Moved) &&
          !hasWayOut(Shape.Body.front(), /*BreakStays=*/false);
 }
 

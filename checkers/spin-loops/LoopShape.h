@@ -12,6 +12,7 @@
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
 #include "clang/AST/Stmt.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <vector>
@@ -61,6 +62,14 @@ struct WrittenLoop {
 /// Returns the loops of a function, outer loops before inner ones. Leaves out
 /// loops over ranges, and those in lambdas, which are functions of their own.
 std::vector<WrittenLoop> loopsOf(const clang::FunctionDecl &Function);
+
+/// Returns true if Is returns true for S or for a part of it. S may be null.
+bool anyPart(const clang::Stmt *S,
+             llvm::function_ref<bool(const clang::Stmt *)> Is);
+/// Returns true if S names D.
+bool names(const clang::Stmt *S, const clang::ValueDecl &D);
+/// Returns true if S has a `continue` that is in no loop inside S.
+bool hasContinue(const clang::Stmt *S);
 
 /// Returns the local variable that an increment advances: `++i`, `p = p->next`;
 /// null if there is none. Increment may be null.

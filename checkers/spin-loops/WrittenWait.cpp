@@ -254,18 +254,6 @@ bool isOwnProgress(const WrittenPoll &P) {
   return At.Where == Place::Local;
 }
 
-/// Returns true if an iteration takes or changes something although no exit
-/// depends on the result: `while (!stop) slot.exchange(1);`.
-bool doesWork(const WrittenWait &Spin) {
-  return llvm::any_of(Spin.Does.Rmws, [&](const Rmw &R) {
-    return R.In == Spin.Does.root() && R.Op.Kind == AtomicKind::Exchange &&
-           isa<Expr>(R.Site) &&
-           llvm::none_of(Spin.Polls, [&](const WrittenPoll &P) {
-             return P.Access == R.Site;
-           });
-  });
-}
-
 /// Returns true for a member of a structure that contains a pointer to its own
 /// type.
 bool isInQueueNode(const Place &P) {
@@ -291,32 +279,6 @@ bool isInQueueNode(const Place &P) {
   });
 }
 
-/// Returns true if S tests the lowest bit of a version.
-bool testsOddness(const Stmt *S) {
-  if (!S)
-    return false;
-  if (auto *Op = dyn_cast<BinaryOperator>(S);
-      Op && (Op->getOpcode() == BO_And || Op->getOpcode() == BO_Rem)) {
-    auto *Mask = dyn_cast<IntegerLiteral>(Op->getRHS()->IgnoreParenImpCasts());
-    unsigned Wanted = Op->getOpcode() == BO_And ? 1 : 2;
-    if (Mask && Mask->getValue() == Wanted)
-      return true;
-  }
-  return llvm::any_of(S->children(),
-                      [](const Stmt *Child) { return testsOddness(Child); });
-}
-
-/// Returns true if the loop repeats while a version is odd.
-bool repeatsIfOdd(const Stmt *S) {
-  if (!S)
-    return false;
-  if (auto *If = dyn_cast<IfStmt>(S);
-      If && isa<GotoStmt, ContinueStmt>(If->getThen()) &&
-      testsOddness(If->getCond()))
-    return true;
-  return llvm::any_of(S->children(), repeatsIfOdd);
-}
-
 /// Returns the kind, as the types and the text of the source tell it.
 SpinKind refineKind(SpinKind Kind, const WrittenWait &Spin) {
   bool Tries = false, TriesCall = false;
@@ -333,15 +295,7 @@ SpinKind refineKind(SpinKind Kind, const WrittenWait &Spin) {
   // Pointers in IR have no types, so a queue node is seen here only.
   if (isInQueueNode(Spin.Polls.front().At))
     return SpinKind::Queue;
-  if (Kind == SpinKind::Queue)
-    Kind = SpinKind::Flag;
-  if (Kind == SpinKind::Flag && Spin.Does.Rmws.empty()) {
-    bool IsReader = llvm::any_of(Spin.Shape.Body, repeatsIfOdd);
-    for (const std::optional<Exit> &E : Spin.Does.Exits)
-      IsReader |= E && testsOddness(E->Condition);
-    return IsReader ? SpinKind::SeqLock : Kind;
-  }
-  return Kind;
+  return Kind == SpinKind::Queue ? SpinKind::Flag : Kind;
 }
 
 } // namespace
@@ -387,8 +341,7 @@ WrittenWait::WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
   IsDevice |= !Wait.Doubt.empty() && Counts && Sleeps && !Pauses && !Yields &&
               llvm::any_of(Polls, mayBeWrittenByDevice);
   // The text of a split loop has the work of the other iterations, too.
-  IsWork |= Does.CallsRuntime ||
-            (!IsSplit && (Does.Walks || (Doubt.empty() && doesWork(*this))));
+  IsWork |= Does.CallsRuntime || (!IsSplit && Does.Walks);
   if (!Polls.empty())
     Kind = refineKind(Kind, *this);
 }

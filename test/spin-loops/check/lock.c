@@ -207,7 +207,7 @@ struct seq { _Atomic unsigned version; int x, y; } shared;
 void seqlock(int *x, int *y) {
   unsigned v;
   do {
-    // CHECK: :[[@LINE+1]]:5: warning: loop spins on a seqlock's version, atomic 'shared.version'
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on atomic 'shared.version'
     while ((v = atomic_load(&shared.version)) & 1)
       cpu_relax();
     *x = shared.x;
