@@ -209,11 +209,33 @@ static bool testDirectly(BranchInst &Br, function_ref<void()> BeforeChange) {
   return true;
 }
 
+/// Returns true if I selects, by its success, what an exchange expected or what
+/// it found, as C's functions do: that is what it found.
+static bool selectsFound(const Instruction &I) {
+  auto *Select = dyn_cast<SelectInst>(&I);
+  auto *Found =
+      Select ? dyn_cast<ExtractValueInst>(Select->getFalseValue()) : nullptr;
+  auto *Success =
+      Select ? dyn_cast<ExtractValueInst>(Select->getCondition()) : nullptr;
+  auto *Exchange =
+      Found ? dyn_cast<AtomicCmpXchgInst>(Found->getAggregateOperand())
+            : nullptr;
+  return Exchange && Success && Success->getAggregateOperand() == Exchange &&
+         Select->getTrueValue() == Exchange->getCompareOperand();
+}
+
 bool takeKnownValues(const Loop &L, function_ref<void()> BeforeChange) {
   bool Changed = false;
-  for (BasicBlock *B : L.blocks())
+  for (BasicBlock *B : L.blocks()) {
     if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
       Changed |= testDirectly(*Br, BeforeChange);
+    for (Instruction &I : *B)
+      if (selectsFound(I) && !I.use_empty()) {
+        BeforeChange();
+        I.replaceAllUsesWith(I.getOperand(2));
+        Changed = true;
+      }
+  }
   for (PHINode &Phi : L.getHeader()->phis())
     for (Use &Incoming : Phi.incoming_values()) {
       auto *Br =

@@ -48,7 +48,8 @@ bool takeKnownWays(const llvm::Loop &L, const llvm::LoopInfo &LI,
 
 /// Makes the phis of L's header take the arm of a select that the branch back
 /// to the header decides: after a failed exchange, `expected` is what the
-/// exchange has read. Returns true if L changed. Calls BeforeChange before each
+/// exchange has read, and what C's functions leave there is what it has read
+/// in either case. Returns true if L changed. Calls BeforeChange before each
 /// change.
 ///
 ///   next = success ? expected : read            next = read

@@ -8,11 +8,13 @@
 
 #include "passes/spin-loops/Vetoes.h"
 
+#include "passes/analysis/common/WaitNeutral.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "passes/spin-loops/Writers.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -84,23 +86,26 @@ bool entersStrictSeccomp(const Module &M) {
          });
 }
 
+/// A variable of the program's own is no device.
+static bool isVariable(const Poll &P) {
+  return locatePoll(P).Global || isLocalObject(*getUnderlyingObject(P.Address));
+}
+
 bool mayBeDriver(const SpinLoop &S, const Writers &AllWriters) {
   return S.Sleeps && !S.Pauses && !S.Yields &&
          all_of(S.Polls, [&](const Poll &P) {
            if (!P.Address)
              return false;
-           Location Where = locatePoll(P);
            return P.OnlyLocates ||
                   (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&
-                   !Where.Global && !AllWriters.anySurelyFor(Where));
+                   !isVariable(P) && !AllWriters.anySurelyFor(locatePoll(P)));
          });
 }
 
 bool mayBeRegister(const Poll &P, const SpinLoop &S,
                    const Writers &AllWriters) {
   return isa<LoadInst>(P.Access) && P.Volatile &&
-         (S.Bounded || !locatePoll(P).Global) &&
-         !AllWriters.anyFor(locatePoll(P));
+         (S.Bounded || !isVariable(P)) && !AllWriters.anyFor(locatePoll(P));
 }
 
 Vetoes::Vetoes(const Module &M)

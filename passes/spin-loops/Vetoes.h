@@ -44,9 +44,9 @@ bool cancelsAsynchronously(const llvm::Module &M);
 /// whereas a wait for a thread would pause.
 bool mayBeDriver(const SpinLoop &S, const Writers &AllWriters);
 /// Returns true if P, by which S polls, may read a device register, each read
-/// of which may matter: volatile memory without a visible writer. A global
-/// variable counts as one only where S is bounded: the rewrite of an unbounded
-/// wait keeps all reads.
+/// of which may matter: volatile memory without a visible writer. A variable
+/// counts as one only where S is bounded: the rewrite of an unbounded wait
+/// keeps all reads.
 bool mayBeRegister(const Poll &P, const SpinLoop &S, const Writers &AllWriters);
 
 /// What a module's loops may be given. Must be gathered before anything in the

@@ -217,9 +217,12 @@ static bool storesGlobally(const CallBase &Call) {
 }
 
 CallEffect promisedEffect(const CallBase &Call) {
-  switch (whatNameTells(calledName(Call))) {
+  const std::string Name = calledName(Call);
+  switch (whatNameTells(Name)) {
   case NameTells::Pauses:
-    return CallEffect::Pause;
+    // POSIX's pause blocks until a signal arrives. A hint has no result.
+    return Name == "pause" && !Call.getType()->isVoidTy() ? CallEffect::Other
+                                                          : CallEffect::Pause;
   case NameTells::Delays:
     return CallEffect::Sleep;
   case NameTells::ReadsClock:

@@ -152,15 +152,25 @@ static bool staysIfInterrupted(const Loop &L, const BasicBlock &B,
          Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
+static bool isPlainLoad(const Instruction *I) {
+  auto *Load = dyn_cast<LoadInst>(I);
+  return Load && Load->isSimple();
+}
+
 /// Returns the causes of the conditions under which an exit is reached, such as
-/// the read of the lock in `if (!lock && !exchange(&lock, 1)) break;`.
-static Causes guardsOf(LoopView &In, BasicBlock *Exiting) {
+/// the read of the lock in `if (!lock && !exchange(&lock, 1)) break;`: those
+/// that are tested in Of, the loop or the one inside it that has the exit. An
+/// inner loop reaches its end unless others let it leave earlier:
+///
+///   again: for (i = 0; i < n; ++i) if (!passed[i]) goto again;
+static Causes guardsOf(LoopView &In, BasicBlock *Exiting, const Loop &Of) {
   const Loop &L = In.L;
   Causes All;
-  for (BasicBlock *B : L.blocks()) {
+  for (BasicBlock *B : Of.blocks()) {
     Instruction *End = B->getTerminator();
-    if (B == Exiting || !In.DT.dominates(B, Exiting) ||
-        In.LI.getLoopFor(B) != &L || End->getNumSuccessors() < 2 ||
+    if (B == Exiting || In.LI.getLoopFor(B) != &Of ||
+        !(&Of == &L ? In.DT.dominates(B, Exiting) : Of.isLoopExiting(B)) ||
+        End->getNumSuccessors() < 2 ||
         !all_of(successors(B), [&](BasicBlock *S) { return L.contains(S); }))
       continue;
     Value *Condition = nullptr;
@@ -171,8 +181,11 @@ static Causes guardsOf(LoopView &In, BasicBlock *Exiting) {
     if (!Condition)
       continue;
     Causes C = In.Causes.collect(Condition);
-    if (!waitsForOthers(C.kinds()))
-      continue; // Such as a counter that selects the iterations that poll.
+    // Not a counter that selects the iterations that poll, nor plain memory in
+    // which an inner loop may count.
+    if (!waitsForOthers(C.kinds()) ||
+        (&Of != &L && any_of(C.Polls, isPlainLoad)))
+      continue;
     insertRange(All.Polls, C.Polls);
     insertRange(All.Pointers, C.Pointers);
     insertRange(All.Varying, C.Varying);
@@ -251,11 +264,6 @@ static Condition describe(LoopView &In, const ExitLeaf &Leaf, const Causes &C) {
   return Is;
 }
 
-static bool isPlainLoad(const Instruction *I) {
-  auto *Load = dyn_cast<LoadInst>(I);
-  return Load && Load->isSimple();
-}
-
 /// Describes one leaf of the exit at the end of B.
 static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
                      Causes Guards) {
@@ -266,7 +274,7 @@ static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
   if (isFixed(C.kinds()) && changesOnce(*Exit.Condition, In.L))
     C.Others |= Own;
   if (isFixed(C.kinds())) // `if (polled) if (fixed) break;`
-    C = Guards;
+    C = Guards.Polls.empty() ? guardsOf(In, &B, *In.LI.getLoopFor(&B)) : Guards;
   if (waitsForOthers(C.kinds()) && isFoundByProgress(In, &B))
     C.Others |= Own;
   Is.Whole = describe(In, Exit, C);
@@ -305,7 +313,7 @@ void gatherExits(LoopView &In, Gathered &G) {
       Leaves.push_back({Switch->getCondition(), false});
     else
       continue; // An unwind edge does not end a wait.
-    Causes Guards = guardsOf(In, B);
+    Causes Guards = guardsOf(In, B, In.L);
     for (const ExitLeaf &Exit : Leaves)
       G.Of.Exits.push_back(describe(In, *B, Exit, Guards));
   }

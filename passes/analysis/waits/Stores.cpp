@@ -23,11 +23,12 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// Returns true if V is a read, perhaps volatile, of what Store overwrites.
+/// Returns true if V is a read, perhaps volatile or relaxed, of what Store
+/// overwrites.
 static bool isOldValue(const Value *V, const StoreInst &Store) {
   const DataLayout &DL = Store.getDataLayout();
   auto *Load = dyn_cast<LoadInst>(V);
-  return Load && !Load->isAtomic() &&
+  return Load && !isStrongerThanMonotonic(Load->getOrdering()) &&
          cellOf(Load->getPointerOperand(), DL) ==
              cellOf(Store.getPointerOperand(), DL);
 }
@@ -108,8 +109,9 @@ static bool locatesReads(const StoreInst &Count, const Loop &L) {
 }
 
 bool isStatistics(const StoreInst &Store, const Loop &L) {
-  return !Store.isAtomic() && (isRandomStep(Store) || recordsExtreme(Store) ||
-                               (counts(Store, L) && !locatesReads(Store, L)));
+  return !isStrongerThanMonotonic(Store.getOrdering()) &&
+         (isRandomStep(Store) || recordsExtreme(Store) ||
+          (counts(Store, L) && !locatesReads(Store, L)));
 }
 
 /// Returns true if Store keeps what the loop reads, for the code after the

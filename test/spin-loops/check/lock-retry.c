@@ -117,3 +117,30 @@ void jumps_out(void) {
 out:
   other++;
 }
+
+// A mutex as in Drepper's "Futexes Are Tricky": an iteration that does not
+// block has found the lock free, and then not.
+int block(_Atomic int *, int);
+static inline int exchanged(_Atomic int *at, int from, int to) {
+  atomic_compare_exchange_weak(at, &from, to);
+  return from;
+}
+void take_or_block(_Atomic int *at) {
+  int found = exchanged(at, 0, 1);
+  if (found != 0)
+    do {
+      if (found == 2 || exchanged(at, 1, 2) != 0)
+        block(at, 2);
+    } while ((found = exchanged(at, 0, 2)) != 0);
+}
+
+// One that does not block has found it taken, once.
+void take_or_sleep(_Atomic int *at) {
+  int found = exchanged(at, 0, 1);
+  if (found != 0)
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on a try-lock
+    do {
+      if (found == 2)
+        block(at, 2);
+    } while ((found = exchanged(at, 0, 2)) != 0);
+}

@@ -53,3 +53,14 @@ void wait_lock(pthread_mutex_t *m) {
   while (pthread_mutex_trylock(m))
     usleep(10);
 }
+
+// Nor is a local variable, which a callback writes.
+void start(void (*done)(void *), void *);
+void on_done(void *);
+void wait_callback(void) {
+  volatile int active = 1;
+  start(on_done, (void *)&active);
+  // expected-remark-re@+1 {{(flag poll) on volatile memory {{.*}}it sleeps between polls}}
+  while (active)
+    usleep(10);
+}

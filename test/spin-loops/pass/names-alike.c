@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A lock that pauses 32 times and then calls a function: what the function is named does not decide about the polls between.
+// What "pause" says depends on whose function it is.
 //
 // RUN: %verify_c %s -o /dev/null
 // REQUIRES: host-x86_64
@@ -45,3 +46,17 @@ void lock_otherwise(int *lock) {
 
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}
+
+// POSIX's pause blocks until a signal arrives; a program's own is a hint.
+static volatile int signals;
+int pause(void);
+void wait_for_signal(void) {
+  while (!signals)
+    pause();
+}
+void spin_pause(void);
+void spin_for_signal(void) {
+  while (!signals) // expected-remark {{spin loop}}
+    spin_pause();
+}
+void on_signal(int n) { signals = n; }

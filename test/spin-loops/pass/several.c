@@ -105,3 +105,30 @@ void not_a_word(pthread_mutex_t *m) {
   while (atomic_load(&stop) == 0 && pthread_mutex_trylock(m) != 0) {
   }
 }
+
+// All words are looked at until one is found that has not passed: the loop over
+// them ends when others have written them all.
+// CHECK-LABEL: define {{.*}}@await_passed(
+// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(
+void await_passed(atomic_ulong *passed, unsigned n, unsigned long mine) {
+  unsigned i;
+again:
+  for (i = 0; i < n; ++i)
+    if (atomic_load_explicit(&passed[i], memory_order_acquire) < mine) {
+      __asm__ volatile("pause");
+      goto again;
+    }
+}
+// What this thread has counted itself ends the other loop in the end.
+// CHECK-LABEL: define {{.*}}@count_passed(
+// CHECK-NOT: call {{.*}}@vf_spin_
+// CHECK: ret void
+void count_passed(unsigned long *counts, unsigned n, unsigned long mine) {
+  unsigned i;
+again:
+  for (i = 0; i < n; ++i)
+    if (++counts[i] < mine) {
+      __asm__ volatile("pause");
+      goto again;
+    }
+}

@@ -37,3 +37,21 @@ void walks(void) {
     pause();
   }
 }
+
+// So is one that is relaxed, in both accesses.
+static _Atomic uint64_t relaxed;
+void counted_relaxed(int *f) {
+  // expected-remark@+1 {{it keeps a count in shared memory}}
+  while (!__atomic_load_n(f, __ATOMIC_ACQUIRE)) {
+    __c11_atomic_store(&relaxed, __c11_atomic_load(&relaxed, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    pause();
+  }
+}
+// A release shows others what was written before.
+void counted_release(int *f) {
+  while (!__atomic_load_n(f, __ATOMIC_ACQUIRE)) {
+    __c11_atomic_store(&relaxed, __c11_atomic_load(&relaxed, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+    pause();
+  }
+}
+uint64_t read_count(void) { return __c11_atomic_load(&relaxed, __ATOMIC_RELAXED); }
