@@ -128,6 +128,17 @@ static bool terminates_by_us(void) {
   return sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == terminate;
 }
 
+/* Returns true if there is another copy of the library before that end of the
+ * list. Copies count in the same objects, so one of them prints: the one that
+ * goes last, as the others may still count. */
+static bool has_copy(int i, int end) {
+  for (int k = 0; k < end; ++k)
+    if (k != i && vf_reports_1.list[k].print &&
+        strcmp(vf_reports_1.list[k].library, vf_reports_1.list[i].library) == 0)
+      return true;
+  return false;
+}
+
 /* Prints all reports, then lets SIGTERM end the process. A second SIGTERM ends
  * it at once. */
 static void terminate(int number) {
@@ -137,7 +148,7 @@ static void terminate(int number) {
   if (__atomic_exchange_n(&vf_reports_1.terminating, self, __ATOMIC_RELAXED) !=
       self)
     for (int i = 0; i < VF_REPORTS; ++i)
-      if (vf_reports_1.list[i].print)
+      if (vf_reports_1.list[i].print && !has_copy(i, i))
         vf_reports_1.list[i].print();
   let_end(number);
   uint64_t this_one = UINT64_C(1) << (number - 1);
@@ -178,30 +189,27 @@ bool vf_report_is_wanted(void) {
 }
 
 void vf_report_register(const char *library, void (*print)(void)) {
-  int free = VF_REPORTS;
-  for (int i = VF_REPORTS - 1; i >= 0; --i) {
-    const char *other = vf_reports_1.list[i].library;
-    if (other && strcmp(other, library) == 0)
+  for (int i = 0; i < VF_REPORTS; ++i)
+    if (!vf_reports_1.list[i].print) {
+      vf_reports_1.list[i].library = library;
+      vf_reports_1.list[i].print = print;
       return;
-    free = other ? free : i;
-  }
-  if (free == VF_REPORTS)
-    return;
-  vf_reports_1.list[free].print = print;
-  vf_reports_1.list[free].library = library;
+    }
 }
 
 void vf_report_at_exit(void (*print)(void)) {
-  for (int i = 0; i < VF_REPORTS; ++i)
-    if (vf_reports_1.list[i].print == print) {
-      /* From now on the handler of SIGTERM must neither print this report a
-       * second time nor call functions of a library that may be unloaded. */
-      if (terminates_by_us())
-        let_end(SIGTERM);
+  for (int i = 0; i < VF_REPORTS; ++i) {
+    if (vf_reports_1.list[i].print != print)
+      continue;
+    /* From now on the handler of SIGTERM must neither print this report a
+     * second time nor call functions of a library that may be unloaded. */
+    if (terminates_by_us())
+      let_end(SIGTERM);
+    if (!has_copy(i, VF_REPORTS))
       print();
-      vf_reports_1.list[i].print = NULL;
-      vf_reports_1.list[i].library = NULL;
-    }
+    vf_reports_1.list[i].print = NULL;
+    vf_reports_1.list[i].library = NULL;
+  }
 }
 
 /* Returns a descriptor, or -1 with errno. */

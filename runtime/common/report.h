@@ -55,11 +55,12 @@ struct vf_report {
 bool vf_report_is_wanted(void);
 
 /* Registers the function that prints a library's counters. If a process
- * contains several copies of the library, only the first copy prints, so they
- * must share their counters. The name must stay valid. */
+ * contains several copies of the library, only the one that goes last prints,
+ * so they must share their counters. The name must stay valid until then. */
 void vf_report_register(const char *library, void (*print)(void));
 
-/* Calls print if vf_report_register has registered it for a library. */
+/* Calls print if vf_report_register has registered it, and no other copy's is
+ * left. */
 void vf_report_at_exit(void (*print)(void));
 
 /* Closes the duplicate of stderr. Called before the list of libraries vanishes.

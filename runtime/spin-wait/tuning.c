@@ -60,8 +60,13 @@ __attribute__((constructor)) static void configure(void) {
   int saved = errno;
   vf_limit_start(&vf_cpu_groups_of_self);
   errno = saved;
-  if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)
+  if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0) {
+    /* Another copy counts. It may be unloaded before this one. */
+    if (vf_get(&shared->stats) && vf_report_is_wanted())
+      vf_report_register("vfrt", print);
+    errno = saved;
     return;
+  }
   vf_env_check_names();
   uint64_t budget;
   if (vf_env_number("VF_SPIN_BUDGET_NS", 0, VF_BUDGET_MAX_NS,

@@ -29,6 +29,13 @@
 // RUN: env LD_PRELOAD=%vf_lib/libvfpthread.so %t both %t-a.so %t-b.so
 // RUN: %t.needs exit %t-n.so
 // RUN: %t.needs both %t-n.so %t-a.so
+//
+// One report has the counters of both, also those that come after the first has gone.
+// RUN: env VF_STATS=1 %t reports %t-a.so %t-b.so 2>&1 | FileCheck %s
+// RUN: env VF_STATS=1 %t reports %t-h.so %t-b.so 2>&1 | FileCheck %s
+// RUN: env VF_STATS=1 %t.own reports %t-a.so %t-b.so 2>&1 | FileCheck %s
+// CHECK: {"vfrt": {"waits": 4,
+// CHECK-NOT: vfrt
 
 #include "check.h"
 #include "vfriendly/mutex.h"
@@ -202,8 +209,26 @@ static void both(const char *first_file, const char *second_file) {
   }
 }
 
+static void wait_in(struct plugin *it) {
+  pthread_t thread = begin_wait(it);
+  sleep_ms(20);
+  __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+  it->set(&flag);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void reports(const char *first_file, const char *second_file) {
+  struct plugin first = open_one(first_file), other = open_one(second_file);
+  wait_in(&first);
+  CHECK(dlclose(first.handle) == 0);
+  for (int i = 0; i != 3; ++i)
+    wait_in(&other);
+}
+
 int main(int argc, char **argv) {
   CHECK(argc > 2);
+  if (strcmp(argv[1], "reports") == 0)
+    reports(argv[2], argv[3]);
   if (strcmp(argv[1], "alone") == 0)
     alone(argv[2]);
   if (strcmp(argv[1], "both") == 0)
