@@ -1,5 +1,4 @@
-//===- WrittenWait.h - A wait, as a report and a fix-it need it ----*- C++
-//-*-===//
+//===- WrittenWait.h - A wait, as a report and a fix-it need it -*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

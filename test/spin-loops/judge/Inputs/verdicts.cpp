@@ -1,5 +1,4 @@
-//===- verdicts.cpp - Causes, exits and stages
-//-----------------------------===//
+//===- verdicts.cpp - Causes, exits and stages ---------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
