@@ -9,6 +9,8 @@
 #include "checkers/blocking-sync/Checks.h"
 #include "checkers/blocking-sync/ThreadWork.h"
 #include "checkers/common/Counting.h"
+#include "checkers/common/PerUnit.h"
+#include "checkers/common/ProgramFacts.h"
 #include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
@@ -308,22 +310,45 @@ static const FunctionDecl *callsInLoop(const FunctionDecl &Callee,
   return nullptr;
 }
 
-/// Returns the function that calls F in a loop, if each call of F creates a
-/// thread at Create, outside of loops, and returns after it has ended; null
-/// otherwise.
-static const FunctionDecl *runsByThread(const FunctionSync &F,
-                                        const SyncSite &Create,
-                                        const SyncModel &Model,
-                                        const ASTContext &Context) {
+namespace {
+/// A loop that calls a function.
+struct LoopOfCalls {
+  std::string Says;      ///< For the message.
+  std::string Condition; ///< Set if the loop is in another unit, if at all.
+};
+} // namespace
+
+/// Returns a loop that calls F; nothing if there can be none.
+static std::optional<LoopOfCalls> loopThatCalls(const FunctionDecl &F,
+                                                const SyncModel &Model,
+                                                const ASTContext &Context) {
+  if (const FunctionDecl *Caller = callsInLoop(F, Model, Context))
+    return LoopOfCalls{"'" + Caller->getNameAsString() + "' calls it in a loop",
+                       ""};
+  std::string Name = perUnit<ProgramFacts>()->areWanted() &&
+                             F.isExternallyVisible() && !F.isMain()
+                         ? ProgramFacts::nameOf(F)
+                         : "";
+  if (Name.empty())
+    return std::nullopt;
+  return LoopOfCalls{"a loop calls it", ProgramFacts::condition("loop", Name)};
+}
+
+/// Returns the loop that calls F, if each call of F creates a thread at Create,
+/// outside of loops, and returns after it has ended; nothing otherwise.
+static std::optional<LoopOfCalls> runsByThread(const FunctionSync &F,
+                                               const SyncSite &Create,
+                                               const SyncModel &Model,
+                                               const ASTContext &Context) {
   bool Ends =
       Create.JoinsItself &&
       (!Create.Object || isMadeIn(F.Function->getBody(), Create.Object));
   for (const SyncSite &S : F.Syncs)
     Ends |= S.Kind == SyncKind::Join && S.Object && S.Object == Create.Object &&
             !isa<FieldDecl>(S.Object);
-  return Ends && !workOf(Create, Model, Context).WaitsOutside
-             ? callsInLoop(*F.Function, Model, Context)
-             : nullptr;
+  if (!Ends || workOf(Create, Model, Context).WaitsOutside)
+    return std::nullopt;
+  return loopThatCalls(*F.Function, Model, Context);
 }
 
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
@@ -342,16 +367,19 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                              ? innermostLoop(Create.Parents)
                              : nullptr;
       if (!Loop) {
-        const FunctionDecl *Caller =
-            Create.Kind == SyncKind::CreateThread
-                ? runsByThread(F, Create, Model, Context)
-                : nullptr;
-        if (Caller && claim(Create.Site->getExprLoc(), F.Function, Context))
-          report(*Create.Site, *Create.Site, *F.Function,
-                 "each call of '" + F.Function->getNameAsString() +
-                     "' creates a thread and waits for its end, and '" +
-                     Caller->getNameAsString() + "' calls it in a loop",
-                 Remedy, Cost);
+        std::optional<LoopOfCalls> Calls;
+        if (Create.Kind == SyncKind::CreateThread)
+          Calls = runsByThread(F, Create, Model, Context);
+        if (!Calls || !claim(Create.Site->getExprLoc(), F.Function, Context))
+          continue;
+        report(*Create.Site, *Create.Site, *F.Function,
+               "each call of '" + F.Function->getNameAsString() +
+                   "' creates a thread and waits for its end, and " +
+                   Calls->Says,
+               Remedy, Cost);
+        if (!Calls->Condition.empty())
+          diag(Create.Site->getExprLoc(), Calls->Condition,
+               DiagnosticIDs::Note);
         continue;
       }
       // Threads that one loop creates and another loop joins are a pool, and so
@@ -386,15 +414,17 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                         return Keeper && Join.Threads == Keeper && Join.Loop &&
                                Join.Loop != Loop;
                       });
-      const FunctionDecl *Caller =
-          IsRegion && !workOf(Create, Model, Context).WaitsOutside
-              ? callsInLoop(*F.Function, Model, Context)
-              : nullptr;
+      std::optional<LoopOfCalls> Calls;
+      if (IsRegion && !workOf(Create, Model, Context).WaitsOutside)
+        Calls = loopThatCalls(*F.Function, Model, Context);
       int64_t PerCpu =
           Ends || Forks || Items ? 1 : threadsPerCpu(Loop, Context);
       if (PerCpu > 1 && !computes(Create, Model, Context))
         PerCpu = 1;
-      if ((!Ends && !Forks && !Items && !Caller && PerCpu < 2) ||
+      // What is certain comes before what depends on other units.
+      if (PerCpu > 1 && Calls && !Calls->Condition.empty())
+        Calls.reset();
+      if ((!Ends && !Forks && !Items && !Calls && PerCpu < 2) ||
           !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
       if (Items)
@@ -406,11 +436,10 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         report(*Create.Site, *Forks, *F.Function,
                "loop creates threads in each iteration and joins them", Remedy,
                Cost);
-      else if (Caller)
+      else if (Calls)
         report(*Create.Site, *Loop, *F.Function,
                "each call of '" + F.Function->getNameAsString() +
-                   "' creates threads and joins them, and '" +
-                   Caller->getNameAsString() + "' calls it in a loop",
+                   "' creates threads and joins them, and " + Calls->Says,
                Remedy, Cost);
       else if (PerCpu > 1)
         report(*Create.Site, *Loop, *F.Function,
@@ -421,6 +450,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       else
         report(*Create.Site, *Loop, *F.Function,
                "loop creates a thread for each task", Remedy, Cost);
+      if (Calls && !Calls->Condition.empty())
+        diag(Create.Site->getExprLoc(), Calls->Condition, DiagnosticIDs::Note);
     }
   }
 }

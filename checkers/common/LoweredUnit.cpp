@@ -22,6 +22,7 @@
 #include "clang/Lex/HeaderSearchOptions.h"
 #include "clang/Lex/PreprocessorOptions.h"
 #include "llvm/Analysis/InlineCost.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -41,9 +42,15 @@ namespace vfriendly::tidy {
 
 IrJudge::~IrJudge() = default;
 
+bool isInlined(const llvm::DebugLoc &At) {
+  llvm::DebugLoc Call = At.getInlinedAt();
+  auto *In = Call ? llvm::getDISubprogram(Call.getScope()) : nullptr;
+  return In && !In->getLinkageName().starts_with(".omp_task_entry.");
+}
+
 LoweredPlace loweredPlaceOf(const llvm::DebugLoc &At) {
   llvm::DebugLoc Place = At;
-  while (Place && Place.getInlinedAt())
+  while (Place && isInlined(Place))
     Place = Place.getInlinedAt();
   if (!Place)
     return {};
@@ -145,8 +152,12 @@ public:
 
 private:
   /// Returns the declaration of F, or of the function around the OpenMP region
-  /// that clang has made F of.
+  /// or task that clang has made F of.
   const FunctionDecl *declOf(const llvm::Function &F) {
+    if (F.getName().starts_with(".omp_")) // A task, or what it calls.
+      for (const llvm::User *Each : F.users())
+        if (auto *Creates = dyn_cast<llvm::Instruction>(Each))
+          return declOf(*Creates->getFunction());
     StringRef Name = F.getName().split(".omp_outlined").first;
     return dyn_cast_or_null<FunctionDecl>(
         Generator->GetDeclForMangledName(Name));

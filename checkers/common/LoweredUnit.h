@@ -40,6 +40,10 @@ struct LoweredPlace {
   unsigned Line = 0, Column = 0;
 };
 
+/// Returns true if a call of the source was inlined at At, and not the body of
+/// an OpenMP task, which clang calls itself. pre: At is set.
+bool isInlined(const llvm::DebugLoc &At);
+
 /// Returns the place of an instruction. In code that was inlined, this is the
 /// place of the outermost call. Line is 0 if the place is unknown.
 LoweredPlace loweredPlaceOf(const llvm::DebugLoc &At);

@@ -13,8 +13,11 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_CHECKS_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_CHECKS_H
 
+#include "checkers/common/PerUnit.h"
+#include "checkers/common/ProgramFacts.h"
 #include "checkers/heap-churn/HeapCheck.h"
 #include "checkers/heap-churn/LoweredHeap.h"
+#include "checkers/heap-churn/OwnedBlocks.h"
 
 namespace vfriendly::tidy {
 
@@ -50,8 +53,25 @@ private:
   void inspect(FunctionView &View) override;
   void finish(clang::ASTContext &Context) override;
   void reportBlock(const LoweredBlock &Block);
+  void reportOfCall(const LoweredBlock &Block);
+  void reportPair(const clang::FunctionDecl &In, const OwnerPair &Pair);
 
+  /// What a report about a function says of the loop that calls it.
+  struct HotCaller {
+    const clang::CallExpr *Call = nullptr; ///< Null if it is in another unit.
+    std::string Condition;
+  };
+  std::optional<HotCaller> loopThatCalls(const clang::FunctionDecl &F);
+  void noteCaller(clang::SourceLocation Where, const HotCaller &Caller);
+  const ProgramFacts *askable() const {
+    return Program->areWanted() ? Program.get() : nullptr;
+  }
+
+  std::shared_ptr<ProgramFacts> Program = perUnit<ProgramFacts>();
   LoweredHeap Lowered;
+  std::optional<OwnedBlocks> Owned; ///< Unset before the first function.
+  std::vector<const clang::FunctionDecl *> Inspected;
+  std::vector<std::pair<const clang::FunctionDecl *, OwnerPair>> Pairs;
   /// Local variables that were reported, and the expressions that allocate
   /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;

@@ -63,7 +63,7 @@ static bool endsProgram(const FunctionDecl &F) {
   return F.isNoReturn() || (Callee && Callee->isNoReturn());
 }
 
-static bool isColdFunction(const FunctionDecl &F) {
+bool isColdFunction(const FunctionDecl &F) {
   if (F.hasAttr<ColdAttr>() || F.hasAttr<ConstructorAttr>() ||
       F.hasAttr<DestructorAttr>())
     return true;

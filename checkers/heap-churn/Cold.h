@@ -20,6 +20,9 @@ namespace vfriendly::tidy {
 /// to suppress a report.
 bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 
+/// Returns true if the attributes or the name of F say that it seldom runs.
+bool isColdFunction(const clang::FunctionDecl &F);
+
 /// Returns true if the loop tries again until it succeeds, or is there for its
 /// scope and runs once: its condition is a variable that it sets to constants
 /// only. Such a loop seldom iterates.

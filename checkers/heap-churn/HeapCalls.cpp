@@ -8,6 +8,8 @@
 
 #include "checkers/heap-churn/HeapCalls.h"
 
+#include "checkers/common/PerUnit.h"
+#include "checkers/heap-churn/HeapFacts.h"
 #include "checkers/heap-churn/HeapWrappers.h"
 
 #include "clang/AST/ASTContext.h"
@@ -22,6 +24,9 @@
 using namespace clang;
 
 namespace vfriendly::tidy {
+
+HeapCalls::HeapCalls() : Program(perUnit<ProgramFacts>()) {}
+HeapCalls::~HeapCalls() = default;
 
 std::string HeapCall::name() const {
   if (Callee)
@@ -189,8 +194,10 @@ std::optional<HeapFunction> HeapCalls::classify(const FunctionDecl &F) {
     }
     return Does;
   }
-  if (std::optional<HeapFunction> Promised = readDeclaration(F))
-    return Promised;
+  if (std::optional<HeapFunction> Told = heapOfOtherUnit(F, *Program))
+    return Told->Op == HeapOp::None ? std::nullopt : Told;
+  if (!F.hasBody())
+    return promiseOf(F);
   if (Wrapped == MaxWrapped)
     return std::nullopt;
   ++Wrapped;

@@ -11,7 +11,7 @@
 //
 // Recognizes new and delete, the functions in HeapNames.def, functions with the
 // attribute malloc or ownership, and functions of the program that do the same
-// (HeapWrappers.h).
+// (HeapWrappers.h), also of its other units (HeapFacts.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,9 @@
 
 namespace vfriendly::tidy {
 
-enum class HeapOp { Allocate, Resize, Release };
+class ProgramFacts;
+
+enum class HeapOp { Allocate, Resize, Release, None };
 
 /// The heap operation of a function; the numbers are argument indices.
 struct HeapFunction {
@@ -51,6 +53,8 @@ struct HeapCall {
 
 class HeapCalls {
 public:
+  HeapCalls();
+  ~HeapCalls();
   std::optional<HeapCall> match(const clang::Expr *E);
   const HeapFunction *find(const clang::FunctionDecl &F);
 
@@ -59,6 +63,7 @@ private:
 
   llvm::DenseMap<const clang::FunctionDecl *, std::unique_ptr<HeapFunction>>
       Known;
+  std::shared_ptr<ProgramFacts> Program;
   unsigned Wrapped = 0; ///< Bodies that are being summarized.
 };
 

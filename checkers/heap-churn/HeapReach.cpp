@@ -51,15 +51,21 @@ unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
   return Does | Inside;
 }
 
-bool HeapReach::churns(const FunctionDecl &F) {
+bool HeapReach::doesBoth(const FunctionDecl &F, bool InLoops) {
   const FunctionBody &In = Bodies.of(F);
-  if (!In.HasLoop)
-    return false;
   unsigned Does = 0;
   for (const FunctionBody::Use &Each : In.Uses)
-    if (Does != Both && (Each.IsInLoop || In.HasGoto))
+    if (Does != Both && (!InLoops || Each.IsInLoop || In.HasGoto))
       Does |= doesIfInlined(*Each.Function);
   return Does == Both;
+}
+
+bool HeapReach::churns(const FunctionDecl &F) {
+  return Bodies.of(F).HasLoop && doesBoth(F, /*InLoops=*/true);
+}
+
+bool HeapReach::churnsInCall(const FunctionDecl &F) {
+  return doesBoth(F, /*InLoops=*/false);
 }
 
 } // namespace vfriendly::tidy

@@ -30,9 +30,13 @@ public:
   /// Returns true if a loop of F may both allocate and release, itself or in
   /// callees that are small enough to be inlined.
   bool churns(const clang::FunctionDecl &F);
+  /// Returns true if a call of F may both allocate and release, in the same
+  /// way.
+  bool churnsInCall(const clang::FunctionDecl &F);
 
 private:
   enum : unsigned { Allocates = 1, Releases = 2, Both = 3 };
+  bool doesBoth(const clang::FunctionDecl &F, bool InLoops);
   unsigned doesItself(const clang::FunctionDecl &F);
   unsigned doesIfInlined(const clang::FunctionDecl &F);
 

@@ -208,9 +208,9 @@ static std::optional<unsigned> sizeAt(const FunctionDecl &F, unsigned Index) {
   return Index;
 }
 
-std::optional<HeapFunction> readDeclaration(const FunctionDecl &F) {
+std::optional<HeapFunction> promiseOf(const FunctionDecl &F) {
   const DeclContext *Around = F.getDeclContext()->getRedeclContext();
-  if (!F.getIdentifier() || F.hasBody() || F.isVariadic() ||
+  if (!F.getIdentifier() || F.isVariadic() ||
       !(Around->isFileContext() || F.isExternC()) || F.getNumParams() == 0)
     return std::nullopt;
   std::string Name = F.getName().lower();

@@ -26,9 +26,9 @@ std::optional<HeapFunction> summarizeBody(const clang::FunctionDecl &F,
                                           HeapCalls &Heap);
 
 /// Returns what the declaration of F promises by convention: `void *app_malloc
-/// (size_t)`, `void app_free(void *)`. Such a name counts only if F has no
-/// body.
-std::optional<HeapFunction> readDeclaration(const clang::FunctionDecl &F);
+/// (size_t)`, `void app_free(void *)`. Such a name counts only if no body is
+/// known.
+std::optional<HeapFunction> promiseOf(const clang::FunctionDecl &F);
 
 } // namespace vfriendly::tidy
 

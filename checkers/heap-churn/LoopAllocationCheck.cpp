@@ -11,6 +11,7 @@
 #include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Fixes.h"
+#include "checkers/heap-churn/HeapFacts.h"
 #include "checkers/heap-churn/IterationLocals.h"
 
 #include "clang/AST/ASTContext.h"
@@ -24,6 +25,11 @@ static constexpr llvm::StringLiteral AllocatesItself =
     " allocates and releases memory in each iteration of a loop";
 static constexpr llvm::StringLiteral KeepObject =
     "reuse one object for all iterations";
+
+static constexpr llvm::StringLiteral InEachCallOf = " in each call of '";
+static constexpr llvm::StringLiteral WhichALoopCalls = "', which a loop calls";
+static constexpr llvm::StringLiteral KeepForCalls =
+    "keep it from one call to the next, or let the caller pass it";
 
 static constexpr llvm::StringLiteral CopiesInVain =
     " is copied in each iteration of a loop, and the copy is only read";
@@ -127,8 +133,104 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
       diag(Released->getExprLoc(), "released here", DiagnosticIDs::Note);
 }
 
+/// Returns a call of F in a loop of View's function that is not cold; null if
+/// there is none.
+static const CallExpr *loopedCall(const FunctionDecl &F,
+                                  const FunctionView &View) {
+  const CallExpr *Found = nullptr;
+  forEachStmt(View.Function.getBody(), [&](const Stmt *S,
+                                           ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (Found || !Callee || Callee->getCanonicalDecl() != F.getCanonicalDecl())
+      return;
+    const Stmt *Loop = View.loopAround(*Call);
+    if (Loop && !isCold(Loop, View) && !isRetry(Loop, View))
+      Found = Call;
+  });
+  return Found;
+}
+
+/// Returns a loop that calls F: in this unit, or, as a condition, in another;
+/// nothing if there can be none, or if F seldom runs.
+std::optional<LoopAllocationCheck::HotCaller>
+LoopAllocationCheck::loopThatCalls(const FunctionDecl &F) {
+  if (isColdFunction(F) || F.isMain())
+    return std::nullopt;
+  for (const FunctionDecl *Each : Lowered.loopingCallers(F))
+    if (Each != &F)
+      if (const CallExpr *Call = loopedCall(F, lookAgain(*Each)))
+        return HotCaller{Call, ""};
+  std::string Name = F.isExternallyVisible() && Program->areWanted()
+                         ? ProgramFacts::nameOf(F)
+                         : "";
+  if (Name.empty())
+    return std::nullopt;
+  return HotCaller{nullptr, ProgramFacts::condition("loop", Name)};
+}
+
+void LoopAllocationCheck::noteCaller(SourceLocation Where,
+                                     const HotCaller &Caller) {
+  if (Caller.Call)
+    diag(Caller.Call->getExprLoc(), "called in a loop here",
+         DiagnosticIDs::Note);
+  else
+    diag(Where, Caller.Condition, DiagnosticIDs::Note);
+}
+
+/// Reports a block that each call of a function allocates and releases, if a
+/// loop calls the function.
+void LoopAllocationCheck::reportOfCall(const LoweredBlock &Block) {
+  std::optional<HotCaller> Caller = loopThatCalls(*Block.In);
+  if (!Caller)
+    return;
+  FunctionView &View = lookAgain(*Block.In);
+  const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
+  if (!Site || isa<CXXConstructExpr>(Site) || View.loopAround(*Site) ||
+      !claim(Site->getExprLoc(), View))
+    return;
+  const VarDecl *Owner = View.ownerOf(*Site);
+  bool IsNamed = Owner && Owner->getType()->isPointerType();
+  report(Site->getExprLoc(),
+         (IsNamed ? "'" + Owner->getName() + "'" : Twine("memory")) +
+             " is allocated and released" + InEachCallOf +
+             Block.In->getNameAsString() + WhichALoopCalls,
+         KeepForCalls);
+  noteCaller(Site->getExprLoc(), *Caller);
+}
+
+/// Reports an object that calls fill and empty.
+void LoopAllocationCheck::reportPair(const FunctionDecl &In,
+                                     const OwnerPair &Pair) {
+  std::optional<HotCaller> Caller;
+  if (!Pair.Loop && !(Caller = loopThatCalls(In)))
+    return;
+  FunctionView &View = lookAgain(In);
+  SourceLocation Where =
+      Pair.Empty ? Pair.Fill->getExprLoc() : Pair.Object->getLocation();
+  if (Reported.contains(Pair.Object) || !claim(Where, View))
+    return;
+  std::string Text = "'" + Pair.Object->getNameAsString() + "'";
+  Text += Pair.Empty
+              ? " gets memory by '" + identifierOf(calleeOf(Pair.Fill)).str() +
+                    "', and '" + identifierOf(calleeOf(Pair.Empty)).str() +
+                    "' releases it,"
+              : " allocates and releases memory";
+  Text += Pair.Loop
+              ? " in each iteration of a loop"
+              : (InEachCallOf + In.getNameAsString() + WhichALoopCalls).str();
+  report(Where, Text,
+         Pair.Loop ? StringRef(KeepObject) : StringRef(KeepForCalls));
+  if (Pair.Empty)
+    diag(Pair.Empty->getExprLoc(), "released here", DiagnosticIDs::Note);
+  if (Caller)
+    noteCaller(Where, *Caller);
+  for (const auto &[Kind, Name] : Pair.If)
+    diag(Where, ProgramFacts::condition(Kind, Name), DiagnosticIDs::Note);
+}
+
 void LoopAllocationCheck::finish(ASTContext &Context) {
-  if (!Lowered.run(Context)) {
+  if (!Lowered.run(Context, Program->areWanted())) {
     const SourceManager &SM = Context.getSourceManager();
     diag(SM.getLocForStartOfFile(SM.getMainFileID()),
          "loops that allocate were not examined, as no code can be generated "
@@ -136,11 +238,30 @@ void LoopAllocationCheck::finish(ASTContext &Context) {
     return;
   }
   for (const LoweredBlock &Each : Lowered.Blocks)
-    reportBlock(Each);
+    if (Each.IsOfCall)
+      reportOfCall(Each);
+    else
+      reportBlock(Each);
+  for (const FunctionDecl *Each : Inspected)
+    if (askable() || !Lowered.loopingCallers(*Each).empty())
+      for (OwnerPair &Pair : pairsOfCalls(lookAgain(*Each), *Owned, askable()))
+        Pairs.push_back({Each, std::move(Pair)});
+  for (const auto &[In, Pair] : Pairs)
+    reportPair(*In, Pair);
 }
 
 void LoopAllocationCheck::inspect(FunctionView &View) {
   Lowered.consider(View.Function, View.Heap);
+  if (!Owned)
+    Owned.emplace(View.Heap);
+  if (Program->areWanted()) {
+    tellHeap(View, *Program);
+    Owned->tell(View.Function, *Program);
+  }
+  Inspected.push_back(&View.Function);
+  for (OwnerPair &Pair : pairsOfLoops(View, *Owned, askable()))
+    if (!isCold(Pair.Loop, View) && !isRetry(Pair.Loop, View))
+      Pairs.push_back({&View.Function, std::move(Pair)});
   if (View.loops().empty() || !View.Context.getLangOpts().CPlusPlus)
     return;
   for (const VarDecl *Variable : View.locals()) {

@@ -31,6 +31,22 @@ void LoweredHeap::consider(const FunctionDecl &Function, HeapCalls &Heap) {
   this->Heap = &Heap;
   if (Reach->churns(Function))
     Roots.push_back(&Function);
+  if (Reach->churnsInCall(Function))
+    Called.push_back(&Function);
+  for (const FunctionBody::Use &Each : Bodies->of(Function).Uses)
+    if (Each.IsInLoop)
+      Callers[Each.Function->getCanonicalDecl()].push_back(&Function);
+}
+
+bool LoweredHeap::run(ASTContext &Context, bool AnyCaller) {
+  // A small function is inlined into the loop, which then has the block.
+  llvm::SmallPtrSet<const FunctionDecl *, 16> Known(Roots.begin(), Roots.end());
+  for (const FunctionDecl *Each : Called)
+    if ((AnyCaller && Each->isExternallyVisible()) ||
+        (!loopingCallers(*Each).empty() && !Bodies->of(*Each).isSmall()))
+      if (Known.insert(Each).second)
+        Roots.push_back(Each);
+  return Roots.empty() || Unit->judge(Context);
 }
 
 /// Gives F the LLVM attributes of an allocation or release function if
@@ -69,16 +85,31 @@ void LoweredHeap::tell(const LoweredFunctions &Functions) {
 /// from another function is examined in that function.
 static bool isOwn(const llvm::Loop &L) {
   llvm::DebugLoc Begin = L.getStartLoc();
-  return Begin && !Begin.getInlinedAt();
+  return Begin && !isInlined(Begin);
 }
 
 void LoweredHeap::judge(const LoweredFunctions &Functions) {
-  for (llvm::Function &F : Functions.M)
-    if (const FunctionDecl *In = Functions.RootOf(F))
-      for (const IterationBlock &Each : findIterationBlocks(F, Functions.FAM))
-        if (isOwn(*Each.L))
-          Blocks.push_back({In, loweredPlaceOf(Each.Call->getDebugLoc()),
-                            loweredPlaceOf(Each.Free->getDebugLoc())});
+  for (llvm::Function &F : Functions.M) {
+    const FunctionDecl *In = Functions.RootOf(F);
+    if (!In)
+      continue;
+    for (const IterationBlock &Each : findIterationBlocks(F, Functions.FAM))
+      if (isOwn(*Each.L))
+        Blocks.push_back({In, loweredPlaceOf(Each.Call->getDebugLoc()),
+                          loweredPlaceOf(Each.Free->getDebugLoc())});
+    // A region or a task is a part of a loop, if it is in one.
+    bool IsRegion = F.getName().contains(".omp_");
+    if (!IsRegion && !llvm::is_contained(Called, In))
+      continue;
+    for (const IterationBlock &Each : findCallBlocks(F, Functions.FAM)) {
+      LoweredBlock Block{In, loweredPlaceOf(Each.Call->getDebugLoc()),
+                         loweredPlaceOf(Each.Free->getDebugLoc()), !IsRegion};
+      // A block of an inlined callee is examined there.
+      if (Block.Allocated.Line != Block.Released.Line ||
+          Block.Allocated.Column != Block.Released.Column)
+        Blocks.push_back(std::move(Block));
+    }
+  }
 }
 
 } // namespace vfriendly::tidy

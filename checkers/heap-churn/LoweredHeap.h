@@ -34,9 +34,12 @@ namespace vfriendly::tidy {
 struct LoweredBlock {
   const clang::FunctionDecl *In;
   LoweredPlace Allocated, Released;
+  /// True if no loop of In does so, but each call of In.
+  bool IsOfCall = false;
 };
 
-/// Finds the blocks that loops allocate and release in each iteration.
+/// Finds the blocks that loops allocate and release in each iteration, and
+/// those of functions that loops call.
 class LoweredHeap : private IrJudge {
 public:
   LoweredHeap();
@@ -45,9 +48,17 @@ public:
   void consider(const clang::FunctionDecl &Function, HeapCalls &Heap);
 
   /// Fills Blocks. Returns false if IR is needed but cannot be generated, for
-  /// example because the unit has errors.
-  bool run(clang::ASTContext &Context) {
-    return Roots.empty() || Unit->judge(Context);
+  /// example because the unit has errors. AnyCaller: loops of other units may
+  /// call the functions, too.
+  bool run(clang::ASTContext &Context, bool AnyCaller);
+
+  /// Returns the functions with a loop in which they call F, a definition.
+  llvm::ArrayRef<const clang::FunctionDecl *>
+  loopingCallers(const clang::FunctionDecl &F) const {
+    auto Found = Callers.find(F.getCanonicalDecl());
+    if (Found == Callers.end())
+      return {};
+    return Found->second;
   }
 
   std::vector<LoweredBlock> Blocks;
@@ -61,6 +72,11 @@ private:
   std::shared_ptr<FunctionBodies> Bodies;
   std::optional<HeapReach> Reach; ///< Unset before the first function.
   HeapCalls *Heap = nullptr;
+  llvm::DenseMap<const clang::FunctionDecl *,
+                 llvm::SmallVector<const clang::FunctionDecl *, 2>>
+      Callers;
+  /// Functions whose calls may allocate and release.
+  llvm::SmallVector<const clang::FunctionDecl *, 8> Called;
 };
 
 } // namespace vfriendly::tidy

@@ -12,7 +12,7 @@
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
-#include "checkers/numa-placement/ThreadCount.h"
+#include "checkers/numa-placement/ElementAccess.h"
 #include "checkers/numa-placement/ZeroFill.h"
 
 #include "clang/AST/ASTContext.h"
@@ -52,56 +52,30 @@ public:
     if (auto *Declaration = dyn_cast<DeclStmt>(S))
       for (const Decl *D : Declaration->decls())
         if (auto *Variable = dyn_cast<VarDecl>(D))
-          construct(*Variable, *S);
+          construct(*Variable, Variable->getInit(), *S);
+    if (auto *Made = dyn_cast<CXXConstructExpr>(S);
+        Made && Made->getConstructor()->isUserProvided())
+      callOf(*Made, *Made->getConstructor(),
+             {Made->getArgs(), Made->getNumArgs()});
     auto *E = dyn_cast<Expr>(S);
     bool IsElement = isa<ArraySubscriptExpr>(S);
     if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(S))
       IsElement |= isElementOfVector(*Operator);
     // For a[i][j] the whole expression is the access, and not its part a[i].
-    if (E && IsElement && !isPartOfElement())
+    if (E && IsElement && !isPartOfElement(Parents))
       access(*E);
+  }
+
+  /// Adds the writes of a constructor before its body.
+  void initialize(const CXXConstructorDecl &Constructor) {
+    for (const CXXCtorInitializer *Each : Constructor.inits())
+      if (Each->isMemberInitializer() && Each->isWritten())
+        construct(*Each->getMember(), Each->getInit(), *Each->getInit());
   }
 
   std::vector<BulkEvent> Events;
 
 private:
-  static bool isOfStdClass(QualType T, ArrayRef<StringRef> Names) {
-    const CXXRecordDecl *Class = T->getAsCXXRecordDecl();
-    return Class && isOfStd(*Class) &&
-           llvm::is_contained(Names, identifierOf(Class));
-  }
-  static bool isElementOfVector(const CXXOperatorCallExpr &Call) {
-    return Call.getOperator() == OO_Subscript && Call.getNumArgs() == 2 &&
-           isOfStdClass(Call.getArg(0)->getType(), {"vector", "array"});
-  }
-
-  struct Element {
-    const Expr *Base, *Index;
-  };
-  /// Returns the parts of a[i], of an array or a std::vector or std::array.
-  static std::optional<Element> elementIn(const Expr *E) {
-    if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
-      return Element{Subscript->getBase(), Subscript->getIdx()};
-    auto *Operator = dyn_cast<CXXOperatorCallExpr>(E);
-    if (Operator && isElementOfVector(*Operator))
-      return Element{Operator->getArg(0), Operator->getArg(1)};
-    return std::nullopt;
-  }
-
-  /// Returns true if the element is a part of a larger subscript expression:
-  /// a[i] in a[i][j].
-  bool isPartOfElement() const {
-    for (const Stmt *S : llvm::reverse(Parents)) {
-      if (isa<ArraySubscriptExpr>(S))
-        return true;
-      auto *Cast = dyn_cast<ImplicitCastExpr>(S);
-      if (!isa<ParenExpr>(S) &&
-          !(Cast && Cast->getCastKind() == CK_ArrayToPointerDecay))
-        return false;
-    }
-    return false;
-  }
-
   /// Returns which threads execute the visited statement, judged by Parents,
   /// the statements around it.
   Team team() const {
@@ -158,11 +132,16 @@ private:
           return;
         }
     fill(Call, *Callee);
-    if (Context.getSourceManager().isInSystemHeader(Callee->getLocation()))
+    callOf(Call, *Callee, {Call.getArgs(), Call.getNumArgs()});
+  }
+
+  void callOf(const Expr &Call, const FunctionDecl &Callee,
+              ArrayRef<const Expr *> Arguments) {
+    if (Context.getSourceManager().isInSystemHeader(Callee.getLocation()))
       return;
     BulkEvent &Event = add(BulkEvent::Call, team(), Call);
-    Event.Callee = Callee;
-    Event.Arguments.append(Call.arg_begin(), Call.arg_end());
+    Event.Callee = &Callee;
+    Event.Arguments.append(Arguments.begin(), Arguments.end());
   }
 
   /// Returns the array that From, the first argument of a function that fills
@@ -177,7 +156,8 @@ private:
     }
     if (auto *Address = dyn_cast<UnaryOperator>(From);
         Address && Address->getOpcode() == UO_AddrOf) {
-      std::optional<Element> First = elementIn(stripped(Address->getSubExpr()));
+      std::optional<ArrayElement> First =
+          elementIn(stripped(Address->getSubExpr()));
       if (!First || constant(First->Index) != 0)
         return nullptr;
       From = First->Base;
@@ -206,6 +186,11 @@ private:
     unsigned Arguments = Call.getNumArgs();
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
       const Expr *Vector = Member->getImplicitObjectArgument();
+      // The loop in which it grows writes it.
+      const Stmt *Loop = innermostLoop(Parents);
+      if (Loop && (Name == "push_back" || Name == "emplace_back") &&
+          isOfStdClass(Vector->getType(), {"vector"}))
+        wrote(wholeArray(Vector), Call, *Loop, nullptr);
       if (((Name == "assign" && Arguments == 2) ||
            (Name == "resize" && Arguments != 0)) &&
           Call.getArg(0)->getType()->isIntegerType() &&
@@ -218,21 +203,28 @@ private:
       if (BulkEvent *Event = wrote(beginOf(Call.getArg(0)), Call, Call,
                                    Call.getArg(Arguments - 1), 1))
         Event->IsZero = Arguments == 2 || isZero(*Call.getArg(1), Context);
-    } else if (isOfStd(Callee) && Name == "fill_n" && Arguments == 3)
+    } else if ((Name == "memcpy" || Name == "memmove") && Arguments == 3)
+      wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(2), 1);
+    else if (Name == "fread" && Arguments == 4)
+      wrote(beginOf(Call.getArg(0)), Call, Call, nullptr);
+    else if (isOfStd(Callee) && Name == "copy" && Arguments == 3)
+      wrote(beginOf(Call.getArg(2)), Call, Call, nullptr);
+    else if (isOfStd(Callee) && Name == "fill_n" && Arguments == 3)
       wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(1));
     else if (isOfStd(Callee) && (Name == "fill" || Name == "iota") &&
              Arguments == 3)
       wrote(beginOf(Call.getArg(0)), Call, Call, nullptr);
   }
 
-  /// Adds the write of `std::vector<double> v(n)`.
-  void construct(const VarDecl &Variable, const Stmt &Declaration) {
-    auto *Made = dyn_cast_or_null<CXXConstructExpr>(
-        Variable.getInit() ? stripped(Variable.getInit()) : nullptr);
+  /// Adds the write of `std::vector<double> v(n)`, a variable or a member.
+  void construct(const ValueDecl &Vector, const Expr *Init,
+                 const Stmt &Declaration) {
+    auto *Made =
+        dyn_cast_or_null<CXXConstructExpr>(Init ? stripped(Init) : Init);
     if (Made && Made->getNumArgs() && !Made->isListInitialization() &&
         Made->getArg(0)->getType()->isIntegerType() &&
-        isOfStdClass(Variable.getType(), {"vector"}))
-      wrote(&Variable, *Made, Declaration, Made->getArg(0));
+        isOfStdClass(Vector.getType(), {"vector"}))
+      wrote(&Vector, *Made, Declaration, Made->getArg(0));
   }
 
   /// Adds a write of all elements of Array, or of `Count` elements of `Size`
@@ -242,8 +234,10 @@ private:
     if (!Array)
       return nullptr;
     QualType Element = elementOf(Array->getType());
-    if (Element.isNull() || !Element->isArithmeticType() ||
-        (Count && Counts.contains(site(*Count))))
+    // Elements that own memory are tables of other arrays.
+    if (Element.isNull() || Element->isAnyPointerType() ||
+        Element.isDestructedType() || Element->isIncompleteType() ||
+        Element->isFunctionType() || (Count && Counts.contains(site(*Count))))
       return nullptr;
     BulkEvent &Event = add(BulkEvent::Write, team(), E);
     Event.Array = Array;
@@ -402,7 +396,7 @@ private:
     const Expr *Base = &Whole;
     for (bool IsFirst = true;; IsFirst = false) {
       Base = stripped(Base);
-      std::optional<Element> At = elementIn(Base);
+      std::optional<ArrayElement> At = elementIn(Base);
       if (!At)
         break;
       // Ignores an access through a table of pointers to rows: each row is an
@@ -427,7 +421,7 @@ private:
       return;
     if (Loops.size() == 1 && isOverThreads(*Loops.front()))
       return;
-    const Expr *Written = writtenPart(Whole);
+    const Expr *Written = writtenPart(Whole, Parents);
     if (Written && sizeOf(Whole) >= PageSize && sizeOf(*Written) < PageSize)
       return;
     BulkEvent &Event =
@@ -452,26 +446,6 @@ private:
                : Context.getTypeSizeInChars(E.getType()).getQuantity();
   }
 
-  /// Returns the part of Element that an assignment around Element writes:
-  /// Element itself or a member; null if no assignment writes it.
-  const Expr *writtenPart(const Expr &Element) const {
-    const Expr *Part = &Element;
-    for (const Stmt *S : llvm::reverse(Parents)) {
-      if (auto *Binary = dyn_cast<BinaryOperator>(S))
-        return Binary->isAssignmentOp() &&
-                       stripped(Binary->getLHS()) == stripped(Part)
-                   ? Part
-                   : nullptr;
-      if (auto *Unary = dyn_cast<UnaryOperator>(S))
-        return Unary->isIncrementDecrementOp() ? Part : nullptr;
-      auto *Member = dyn_cast<MemberExpr>(S);
-      if (!isa<ParenExpr>(S) && !(Member && !Member->isArrow()))
-        return nullptr;
-      Part = cast<Expr>(S);
-    }
-    return nullptr;
-  }
-
   const FunctionDecl &In;
   const UnitValues &Values;
   ThreadCounts &Counts;
@@ -487,6 +461,8 @@ std::vector<BulkEvent> bulkEvents(const FunctionDecl &Function,
                                   ThreadCounts &Counts,
                                   const ASTContext &Context) {
   Lister Into(Function, Values, Counts, Context);
+  if (auto *Constructor = dyn_cast<CXXConstructorDecl>(&Function))
+    Into.initialize(*Constructor);
   forEachStmtAndLambda(Function.getBody(),
                        [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
                          Into.visit(S, Parents);

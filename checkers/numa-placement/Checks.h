@@ -37,6 +37,12 @@ struct FixedCpuCheck final : NumaCheck {
 struct SerialInitCheck final : NumaCheck {
   using NumaCheck::NumaCheck;
   void inspect(const UnitValues &, const clang::ASTContext &) override;
+
+private:
+  clang::DiagnosticBuilder
+  reportFill(clang::SourceLocation Where, const clang::Stmt &Loop,
+             const clang::FunctionDecl &In,
+             llvm::ArrayRef<const clang::ValueDecl *> Arrays);
 };
 
 /// Reports arrays in which each thread writes an element of its own, but

@@ -48,6 +48,11 @@ const ValueDecl *rootOf(const Expr *E) {
                           Operator->getOperator() == OO_Star ||
                           Operator->getOperator() == OO_Arrow))
       E = Operator->getArg(0);
+    else if (auto *Call = dyn_cast<CXXMemberCallExpr>(E);
+             Call && Call->getMethodDecl() && isOfStd(*Call->getMethodDecl()) &&
+             llvm::is_contained({"data", "get"},
+                                identifierOf(Call->getMethodDecl())))
+      E = Call->getImplicitObjectArgument();
     else if (auto *Ref = dyn_cast<DeclRefExpr>(E))
       return Ref->getDecl();
     else if (auto *Member = dyn_cast<MemberExpr>(E))

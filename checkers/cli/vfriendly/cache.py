@@ -22,7 +22,7 @@ from vfriendly import __version__, regular
 from vfriendly.tools import digest_of_file
 
 # Version of the cache's entries; incremented when their form or meaning changes.
-FORM = "2"
+FORM = "3"
 # Time for which a file must have been unchanged before its time stamp is trusted. Stamps have the
 # resolution of the kernel's tick, at most 10 ms, so a file changed just before it was read may
 # change again and keep its stamp. 50 ms leave a reserve.

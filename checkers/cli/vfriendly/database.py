@@ -32,6 +32,7 @@ class Unit:
     file: str  # absolute
     arguments: tuple[str, ...]  # those of allowed.choose
     left_out: tuple[str, ...] = ()  # options that do not reach clang, and that a user may miss
+    known: tuple[str, ...] = ()  # what other units tell it (program.py)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vfriendly import escaping, fingerprint, fixes, git
+from vfriendly import escaping, fingerprint, fixes, git, program
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
 from vfriendly.findings import Finding, Remark, merge
@@ -139,7 +139,7 @@ def _readable_name(unit: Unit) -> str:
 
 def gather(outcomes: Outcomes, root: str, sources: Sources | None = None) -> Result:
     sources = sources or Sources()
-    findings = merge((u.name, o.diagnostics) for u, o in outcomes)
+    findings = merge((u.name, program.without_conditions(o.diagnostics)) for u, o in outcomes)
     for f in findings:
         files = {real(root, name.split("\0")[0]) for name in f.units}
         f.units = sorted(fingerprint.relative(name, root) for name in files)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vfriendly import allowed, cache, documents, exported, ownership, regular, temporary, tools
+from vfriendly import allowed, cache, documents, exported, ownership, program, regular, temporary, tools
 from vfriendly import children as bounds
 from vfriendly.database import Unit
 from vfriendly.errors import Refused
@@ -57,18 +57,20 @@ class Outcome:
     files: list[str] = field(default_factory=list)
     cached: bool = False
     remarks: list[Remark] = field(default_factory=list)
+    facts: list[program.Fact] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "reason": self.reason, "dropped": self.dropped,
-                "diagnostics": [d.to_json() for d in self.diagnostics]}
+                "diagnostics": [d.to_json() for d in self.diagnostics], "facts": self.facts}
 
     @staticmethod
     def from_json(row: dict[str, Any], files: list[str]) -> "Outcome":
         found = [Diagnostic.from_json(d) for d in row["diagnostics"]]
-        dropped = row["dropped"]
-        if row["status"] != "ok" or not isinstance(row["reason"], str) or not cache.are_words(dropped):
+        dropped, facts = row["dropped"], row["facts"]
+        if row["status"] != "ok" or not isinstance(row["reason"], str) or not cache.are_words(dropped) \
+                or not isinstance(facts, list) or not all(map(program.is_fact, facts)):
             raise ValueError("it is no entry of the cache")
-        return Outcome("ok", row["reason"], found, dropped, files, cached=True)
+        return Outcome("ok", row["reason"], found, dropped, files, cached=True, facts=facts)
 
 
 def configuration(file: str) -> list[tuple[str, str]]:
@@ -114,7 +116,7 @@ def checks(file: str, given: str) -> str:
 
 def key(unit: Unit, tools: Tools, extra: Sequence[str]) -> str:
     return cache.key_of("tidy", tools.identity, unit.directory, unit.file, unit.arguments,
-                        list(extra), configuration(unit.file))
+                        list(extra), configuration(unit.file), unit.known)
 
 
 def read_files(text: str, directory: str) -> list[str]:
@@ -145,12 +147,16 @@ def _wait(child: "subprocess.Popen[bytes]", timeout: float) -> int | None:
 
 
 def run_bounded(command: Sequence[str], cwd: str, timeout: float,
-                children: set[int] | None = None) -> tuple[int | None, str]:
-    """Returns the exit status (None after the timeout) and stderr. Kills processes that are left."""
+                children: set[int] | None = None,
+                variables: dict[str, str] | None = None) -> tuple[int | None, str]:
+    """Returns the exit status (None after the timeout) and stderr. Kills processes that are left.
+
+    variables: of the environment, besides those of this process.
+    """
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                                 env=temporary.environment(), start_new_session=True,
-                                 preexec_fn=bounds.die_with_parent())
+                                 start_new_session=True, preexec_fn=bounds.die_with_parent(),
+                                 env={**temporary.environment(), **(variables or {})})
         if children is not None:
             children.add(child.pid)
         # A unit could otherwise fill the disk with messages, and the memory.
@@ -301,6 +307,8 @@ class Examiner:
               seconds: float) -> tuple[Outcome, list[str]]:
         with temporary.folder() as folder:
             fixes, read = os.path.join(folder, "fixes.yaml"), os.path.join(folder, "read.d")
+            told, index = os.path.join(folder, "facts"), os.path.join(folder, "index")
+            Path(index).write_text("".join(line + "\n" for line in unit.known), encoding="utf-8")
             with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as db:
                 json.dump([unit.entry(arguments)], db)
             command = [
@@ -313,7 +321,8 @@ class Examiner:
                 *([f"--vfsoverlay={overlay}"] if overlay else []), unit.file,
             ]
             try:
-                status, errors = run_bounded(command, unit.directory, max(seconds, 0), self._children)
+                status, errors = run_bounded(command, unit.directory, max(seconds, 0), self._children,
+                                             {"VF_FACTS": told, "VF_INDEX": index})
             except OSError as error:
                 return Outcome("failed", f"clang-tidy does not start: {error}"), []
             if status is None:
@@ -329,9 +338,11 @@ class Examiner:
                 return Outcome("failed", f"its results cannot be read: {what}"), []
             files = read_files(os.fsdecode(regular.read(read)), unit.directory) if os.path.exists(read) else []
             # The driver reports unknown flags in messages without a location.
-            told = [errors, *(d.message for d in found if not d.path)]
-            unknown = [_flag(m) for text in told for p in UNKNOWN for m in p.finditer(text)]
-            return self._judge(status, errors, found, files), unknown
+            texts = [errors, *(d.message for d in found if not d.path)]
+            unknown = [_flag(m) for text in texts for p in UNKNOWN for m in p.finditer(text)]
+            outcome = self._judge(status, errors, found, files)
+            outcome.facts = program.facts(regular.read(told)) if os.path.exists(told) else []
+            return outcome, unknown
 
     def _judge(self, status: int, errors: str, found: list[Diagnostic],
                files: list[str]) -> Outcome:

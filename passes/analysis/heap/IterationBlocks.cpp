@@ -40,18 +40,20 @@ namespace {
 
 class PathWalk {
 public:
-  PathWalk(const CallBase &Call, const Loop &L, const DominatorTree &DT,
+  /// L is the loop around Call; null if there is none.
+  PathWalk(const CallBase &Call, const Loop *L, const DominatorTree &DT,
            const TargetLibraryInfo &TLI)
       : Call(Call), L(L), DT(DT), TLI(TLI) {
     SmallVector<BasicBlock *, 2> Latches;
-    L.getLoopLatches(Latches);
+    if (L)
+      L->getLoopLatches(Latches);
     IsConditional = !all_of(Latches, [&](const BasicBlock *Each) {
       return DT.dominates(Call.getParent(), Each);
     });
   }
 
-  /// Returns a call in the loop that frees the block, if every path frees the
-  /// block before Call runs again, and null otherwise.
+  /// Returns a call in the loop, or in the function, that frees the block, if
+  /// every path frees the block before Call runs again, and null otherwise.
   const CallBase *run() {
     const BasicBlock *Begin = Call.getParent();
     Values Holders{&Call};
@@ -89,7 +91,7 @@ private:
         if (Holders.count(Inner->getArgOperand(0)))
           Holders.insert(Inner);
       } else if (Freed && Holders.count(Freed)) {
-        if (L.contains(&B))
+        if (isInside(B))
           Free = Inner;
         return true;
       } else if (auto *Select = dyn_cast<SelectInst>(&I)) {
@@ -99,7 +101,7 @@ private:
       } else if (isa<CastInst, FreezeInst, GetElementPtrInst>(I)) {
         if (Holders.count(I.getOperand(0)))
           Holders.insert(&I);
-      } else if (!L.contains(&B) && isUse(I, Holders)) {
+      } else if (!isInside(B) && isUse(I, Holders)) {
         return false;
       }
     }
@@ -130,7 +132,7 @@ private:
   bool enter(const BasicBlock &From, const BasicBlock &To, Values Holders) {
     // Rejects a block that only some iterations allocate and that is live on
     // the back edge: the loop keeps it until it must be replaced.
-    if (IsConditional && &To == L.getHeader() && L.contains(&From))
+    if (IsConditional && &To == L->getHeader() && L->contains(&From))
       return false;
     Values Added;
     for (const PHINode &Phi : To.phis()) {
@@ -162,8 +164,10 @@ private:
            Branch->getSuccessor(Test->getPredicate() == ICmpInst::ICMP_NE);
   }
 
+  bool isInside(const BasicBlock &B) const { return !L || L->contains(&B); }
+
   const CallBase &Call;
-  const Loop &L;
+  const Loop *L;
   const DominatorTree &DT;
   const TargetLibraryInfo &TLI;
   bool IsConditional;
@@ -174,23 +178,35 @@ private:
 
 } // namespace
 
-SmallVector<IterationBlock, 4>
-findIterationBlocks(Function &F, FunctionAnalysisManager &FAM) {
+/// Finds the blocks of F that are allocated in loops, or outside of all.
+static SmallVector<IterationBlock, 4>
+find(Function &F, FunctionAnalysisManager &FAM, bool InLoops) {
   SmallVector<IterationBlock, 4> Found;
   const auto &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
   const auto &LI = FAM.getResult<LoopAnalysis>(F);
-  if (LI.empty())
+  if (InLoops && LI.empty())
     return Found;
   const auto &DT = FAM.getResult<DominatorTreeAnalysis>(F);
   for (const Instruction &I : instructions(F)) {
     auto *Call = dyn_cast<CallBase>(&I);
     const Loop *L = Call ? LI.getLoopFor(Call->getParent()) : nullptr;
-    if (!L || !isAllocationFn(Call, &TLI) || isRealloc(*Call, TLI))
+    if (!Call || InLoops != (L != nullptr) || !isAllocationFn(Call, &TLI) ||
+        isRealloc(*Call, TLI))
       continue;
-    if (const CallBase *Free = PathWalk(*Call, *L, DT, TLI).run())
+    if (const CallBase *Free = PathWalk(*Call, L, DT, TLI).run())
       Found.push_back({Call, Free, L});
   }
   return Found;
+}
+
+SmallVector<IterationBlock, 4>
+findIterationBlocks(Function &F, FunctionAnalysisManager &FAM) {
+  return find(F, FAM, /*InLoops=*/true);
+}
+
+SmallVector<IterationBlock, 4> findCallBlocks(Function &F,
+                                              FunctionAnalysisManager &FAM) {
+  return find(F, FAM, /*InLoops=*/false);
 }
 
 } // namespace vfriendly

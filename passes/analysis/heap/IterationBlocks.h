@@ -35,7 +35,7 @@ struct IterationBlock {
   const llvm::CallBase *Call;
   /// A call in the loop that frees the block.
   const llvm::CallBase *Free;
-  const llvm::Loop *L;
+  const llvm::Loop *L; ///< Null if each call of the function does so.
 };
 
 /// Finds the allocations of F whose blocks are freed as IterationBlock requires
@@ -44,6 +44,11 @@ struct IterationBlock {
 /// after the loop can use.
 llvm::SmallVector<IterationBlock, 4>
 findIterationBlocks(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+
+/// Finds the allocations of F outside of its loops whose blocks are freed as
+/// IterationBlock requires before F returns: each call allocates and frees.
+llvm::SmallVector<IterationBlock, 4>
+findCallBlocks(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace vfriendly
 

@@ -21,7 +21,7 @@ double rows(int n) {
   }
   return sum;
 }
-// Not reported: a block for each thread; one that another function keeps; one in each task.
+// Not reported: a block for each thread; one that another function keeps.
 double once(int n) {
   double sum = 0;
 #pragma omp parallel reduction(+ : sum)
@@ -36,4 +36,39 @@ double once(int n) {
       keep(malloc(n));
   }
   return sum;
+}
+
+double tasks(int n) {
+  double sum = 0;
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < n; i++)
+#pragma omp task shared(sum)
+  {
+    // CHECK: :[[@LINE+1]]:19: warning: 'row' is allocated by 'malloc' and released in each iteration of a loop
+    double *row = malloc(n * sizeof *row);
+#pragma omp atomic
+    sum += use(row, n);
+    free(row);
+  }
+#pragma omp taskloop
+  for (int i = 0; i < n; i++) {
+    // CHECK: :[[@LINE+1]]:19: warning: 'row' is allocated by 'malloc' and released in each iteration of a loop
+    double *row = malloc(n * sizeof *row);
+    use(row, n);
+    free(row);
+  }
+  return sum;
+}
+// Not reported: one task; one whose block another function keeps.
+void few_tasks(int n) {
+#pragma omp task
+  {
+    double *row = malloc(n * sizeof *row);
+    use(row, n);
+    free(row);
+  }
+  for (int i = 0; i < n; i++)
+#pragma omp task
+    keep(malloc(n));
 }

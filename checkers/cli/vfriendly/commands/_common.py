@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from vfriendly import cache, database, escaping, formats, outputs, remarks, scanning, tools
+from vfriendly import cache, database, escaping, formats, outputs, program, remarks, scanning, tools
 from vfriendly.database import Unit
 from vfriendly.errors import CLEAN, FINDINGS, INCOMPLETE, Refused
 from vfriendly.measuring import joining, profile
@@ -150,6 +150,11 @@ def scan(project: Project, units: list[Unit]) -> Result:
     measured = profile.read(options.profile) if getattr(options, "profile", None) else None
     runner = _runner(project)
     outcomes = scanning.outcomes_of(units, runner, options.quiet)
+    chosen = set(units)
+    # Of other units of the program it is known what they told when they were last examined.
+    others = [o for u in project.units if u not in chosen and (o := project.examiner.cached(u))]
+    outcomes = program.complete(
+        outcomes, others, lambda again: iter(scanning.outcomes_of(again, _runner(project), quiet=True)))
     result = scanning.gather(outcomes, project.root)
     result.other_languages = project.database.others
     result.problems += [Problem(project.database.path, "unusable", why) for why in project.database.unusable]

@@ -1,0 +1,130 @@
+//===- HeapFacts.cpp - Heap functions of other units ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/heap-churn/HeapFacts.h"
+
+#include "checkers/heap-churn/Cold.h"
+#include "checkers/heap-churn/HeapWrappers.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static constexpr std::pair<HeapOp, StringRef> Words[] = {
+    {HeapOp::Allocate, "allocate"},
+    {HeapOp::Resize, "resize"},
+    {HeapOp::Release, "release"},
+    {HeapOp::None, "none"}};
+
+static StringRef wordFor(HeapOp Op) {
+  return llvm::find_if(Words, [&](auto &Each) { return Each.first == Op; })
+      ->second;
+}
+
+bool isOfOtherUnit(const FunctionDecl &F) {
+  return !F.hasBody() && F.isExternallyVisible() && !F.getBuiltinID() &&
+         !F.getASTContext().getSourceManager().isInSystemHeader(
+             F.getLocation());
+}
+
+static bool passesPointers(const FunctionDecl &F) {
+  return F.getReturnType()->isPointerType() ||
+         llvm::any_of(F.parameters(), [](const ParmVarDecl *P) {
+           return P->getType()->isPointerType();
+         });
+}
+
+/// Maximum number of functions around one another that are looked into.
+static constexpr unsigned MaxDepth = 4;
+
+/// Returns true if no call of F can get to the heap: all functions that it
+/// calls are in this unit, or builtin ones that are none of the heap's.
+static bool isWithoutHeap(const FunctionDecl &F, HeapCalls &Heap,
+                          unsigned Depth = 0) {
+  const Stmt *Body = F.getBody();
+  bool IsWithout = Body && Depth < MaxDepth;
+  forEachStmtAndLambda(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    IsWithout &= !isa<CXXNewExpr, CXXDeleteExpr, CXXConstructExpr>(S);
+    auto *Call = dyn_cast<CallExpr>(S);
+    if (!Call || !IsWithout)
+      return;
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    IsWithout =
+        Callee && !Heap.find(*Callee) &&
+        (Callee->getBuiltinID() || isWithoutHeap(*Callee, Heap, Depth + 1));
+  });
+  return IsWithout;
+}
+
+static void tell(StringRef Kind, const std::string &Name,
+                 const HeapFunction &Does, ProgramFacts &Program) {
+  llvm::json::Object Fact{{Kind, Name}, {"op", wordFor(Does.Op)}};
+  for (auto [Part, Index] : {std::pair("pointer", Does.Pointer),
+                             {"size", Does.Size},
+                             {"count", Does.Count}})
+    if (Index)
+      Fact[Part] = *Index;
+  Program.tell(std::move(Fact));
+}
+
+void tellHeap(FunctionView &View, ProgramFacts &Program) {
+  const FunctionDecl &F = View.Function;
+  if (F.isExternallyVisible() && passesPointers(F))
+    if (std::string Name = ProgramFacts::nameOf(F); !Name.empty()) {
+      if (const HeapFunction *Does = View.Heap.find(F))
+        tell("heap", Name, *Does, Program);
+      else if (promiseOf(F) && isWithoutHeap(F, View.Heap))
+        tell("heap", Name, {HeapOp::None}, Program);
+    }
+  llvm::SmallPtrSet<const FunctionDecl *, 8> Asked, Looped;
+  forEachStmtAndLambda(F.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (!Callee || !isOfOtherUnit(*Callee))
+      return;
+    Callee = Callee->getCanonicalDecl();
+    if (passesPointers(*Callee) && Asked.insert(Callee).second) {
+      const HeapFunction *Taken = View.Heap.find(*Callee);
+      tell("asks", ProgramFacts::nameOf(*Callee),
+           Taken ? *Taken : HeapFunction{HeapOp::None}, Program);
+    }
+    const Stmt *Loop = View.loopAround(*Call);
+    if (!Loop || isCold(Loop, View) || !Looped.insert(Callee).second)
+      return;
+    llvm::json::Object Fact{{"loop", ProgramFacts::nameOf(*Callee)}};
+    ProgramFacts::addPlace(Fact, Call->getExprLoc(),
+                           View.Context.getSourceManager());
+    Program.tell(std::move(Fact));
+  });
+}
+
+std::optional<HeapFunction> heapOfOtherUnit(const FunctionDecl &F,
+                                            const ProgramFacts &Program) {
+  if (!Program.knowsAnything() || !isOfOtherUnit(F))
+    return std::nullopt;
+  const llvm::json::Object *Told =
+      Program.about("heap", ProgramFacts::nameOf(F));
+  std::optional<StringRef> Word = Told ? Told->getString("op") : std::nullopt;
+  auto *Op = llvm::find_if(
+      Words, [&](auto &Each) { return Word && Each.second == *Word; });
+  if (Op == std::end(Words))
+    return std::nullopt;
+  HeapFunction Does{Op->first};
+  for (auto [Part, Index] : {std::pair("pointer", &Does.Pointer),
+                             {"size", &Does.Size},
+                             {"count", &Does.Count}})
+    if (auto Number = Told->getInteger(Part);
+        Number && *Number >= 0 && *Number < F.getNumParams())
+      *Index = *Number;
+  return Does;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,70 @@
+//===- ElementAccess.cpp - Elements of arrays and vectors -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/numa-placement/ElementAccess.h"
+
+#include "checkers/common/SourceText.h"
+#include "checkers/common/WaitNeutral.h"
+#include "checkers/numa-placement/UnitValues.h"
+
+#include "clang/AST/DeclCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+bool isOfStdClass(QualType T, ArrayRef<StringRef> Names) {
+  const CXXRecordDecl *Class = T->getAsCXXRecordDecl();
+  return Class && isOfStd(*Class) &&
+         llvm::is_contained(Names, identifierOf(Class));
+}
+bool isElementOfVector(const CXXOperatorCallExpr &Call) {
+  return Call.getOperator() == OO_Subscript && Call.getNumArgs() == 2 &&
+         isOfStdClass(Call.getArg(0)->getType(), {"vector", "array"});
+}
+
+std::optional<ArrayElement> elementIn(const Expr *E) {
+  if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
+    return ArrayElement{Subscript->getBase(), Subscript->getIdx()};
+  auto *Operator = dyn_cast<CXXOperatorCallExpr>(E);
+  if (Operator && isElementOfVector(*Operator))
+    return ArrayElement{Operator->getArg(0), Operator->getArg(1)};
+  return std::nullopt;
+}
+
+bool isPartOfElement(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (isa<ArraySubscriptExpr>(S))
+      return true;
+    auto *Cast = dyn_cast<ImplicitCastExpr>(S);
+    if (!isa<ParenExpr>(S) &&
+        !(Cast && Cast->getCastKind() == CK_ArrayToPointerDecay))
+      return false;
+  }
+  return false;
+}
+
+const Expr *writtenPart(const Expr &Element, ArrayRef<const Stmt *> Parents) {
+  const Expr *Part = &Element;
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (auto *Binary = dyn_cast<BinaryOperator>(S))
+      return Binary->isAssignmentOp() &&
+                     stripped(Binary->getLHS()) == stripped(Part)
+                 ? Part
+                 : nullptr;
+    if (auto *Unary = dyn_cast<UnaryOperator>(S))
+      return Unary->isIncrementDecrementOp() ? Part : nullptr;
+    auto *Member = dyn_cast<MemberExpr>(S);
+    if (!isa<ParenExpr>(S) && !(Member && !Member->isArrow()))
+      return nullptr;
+    Part = cast<Expr>(S);
+  }
+  return nullptr;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,43 @@
+//===- ElementAccess.h - Elements of arrays and vectors ---------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_ELEMENTACCESS_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_ELEMENTACCESS_H
+
+#include "clang/AST/Expr.h"
+#include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <optional>
+
+namespace vfriendly::tidy {
+
+/// Returns true if T is one of the class templates Names of the standard
+/// library.
+bool isOfStdClass(clang::QualType T, llvm::ArrayRef<llvm::StringRef> Names);
+
+/// Returns true for v[i] of a std::vector or std::array.
+bool isElementOfVector(const clang::CXXOperatorCallExpr &Call);
+
+struct ArrayElement {
+  const clang::Expr *Base, *Index;
+};
+/// Returns the parts of a[i], of an array or a std::vector or std::array.
+std::optional<ArrayElement> elementIn(const clang::Expr *E);
+
+/// Returns true if the expression in Parents is a part of a larger subscript
+/// expression: a[i] in a[i][j].
+bool isPartOfElement(llvm::ArrayRef<const clang::Stmt *> Parents);
+
+/// Returns the part of Element that an assignment around Element, in Parents,
+/// writes: Element itself or a member; null if no assignment writes it.
+const clang::Expr *writtenPart(const clang::Expr &Element,
+                               llvm::ArrayRef<const clang::Stmt *> Parents);
+
+} // namespace vfriendly::tidy
+
+#endif

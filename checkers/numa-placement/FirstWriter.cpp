@@ -1,0 +1,487 @@
+//===- FirstWriter.cpp - Which code writes an array first -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/numa-placement/FirstWriter.h"
+
+#include "checkers/common/Counting.h"
+#include "checkers/common/Loops.h"
+#include "checkers/common/ProgramFacts.h"
+#include "checkers/common/SourceText.h"
+#include "checkers/numa-placement/ParallelFix.h"
+#include "checkers/numa-placement/ZeroFill.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+
+/// Minimum size in bytes of a reported array, 16 pages. For a smaller array,
+/// the heap decides on which pages it lies, and the gain is small.
+constexpr uint64_t LeastBytes = 64 * 1024;
+/// Maximum call depth, and maximum number of events of one program: somewhat
+/// more than the largest unit of NPB needs.
+constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
+
+/// Follows the functions of a unit in the order in which they call each other,
+/// and records which code writes each array first.
+class Simulation {
+public:
+  Simulation(const UnitValues &Values, const ASTContext &Context)
+      : Values(Values), Context(Context) {
+    ThreadCounts Counts(Values, Context);
+    for (const FunctionDecl *F : Values.functions())
+      Events[F] = bulkEvents(*F, Values, Counts, Context);
+    for (const Site &Call : Values.calls())
+      notePlaced(*cast<CallExpr>(Call.E));
+  }
+
+  /// Follows all functions that no function in the unit calls.
+  void run() {
+    llvm::DenseSet<const FunctionDecl *> Called;
+    bool HasTeam = false;
+    for (auto &[F, List] : Events)
+      for (const BulkEvent &Event : List) {
+        HasTeam |= Event.By == Team::All;
+        if (const FunctionDecl *Callee = definitionOf(Event.Callee);
+            Callee && Callee != F)
+          Called.insert(Callee);
+      }
+    for (auto &[F, List] : Events)
+      if (HasTeam && !Called.contains(F)) {
+        States.clear();
+        Left = MaxEvents;
+        call(*F, Team::Callers, Bindings(), 0);
+      }
+    if (HasTeam)
+      connectNewBlocks();
+  }
+
+  /// Records what the functions of the unit do to arrays, for the tool, which
+  /// follows the calls from unit to unit. Adds to Candidates the loops
+  /// that may be serial fills.
+  ///
+  ///   {"function": "make", "events": [
+  ///     {"do": "write", "by": "callers", "of": "atoms::x", ...},
+  ///     {"do": "call", "by": "callers", "of": "step", "with": ["#0", null]}]}
+  ///   {"small": "atoms::n"}  {"placed": "sim::grid"}
+  ///
+  /// An object is a global variable, a field, `#N` for the parameter N, or
+  /// `NAME@PLACE` for a local variable.
+  void tell(ProgramFacts &Program, SerialFills &Candidates);
+
+  /// The serial fills to report.
+  SerialFills Found;
+
+private:
+  using Bindings = llvm::SmallDenseMap<const ValueDecl *, const ValueDecl *, 4>;
+  struct State {
+    enum { None, Placed, Serial } Kind = None;
+    const BulkEvent *Fill = nullptr;
+  };
+
+  void connectNewBlocks();
+  void noteWritten(const BulkEvent &Event,
+                   llvm::DenseSet<const ValueDecl *> &Written) const;
+  llvm::DenseSet<const FunctionDecl *> calledByTeams() const;
+  bool isFillOfNew(const BulkEvent &Event, const ValueDecl &Array) const;
+
+  static const FunctionDecl *definitionOf(const FunctionDecl *F) {
+    const FunctionDecl *Definition = nullptr;
+    return F && F->isDefined(Definition) ? Definition : nullptr;
+  }
+
+  void call(const FunctionDecl &F, Team Around, const Bindings &Bound,
+            unsigned Depth) {
+    auto List = Events.find(&F);
+    if (List == Events.end() || Depth > MaxDepth ||
+        llvm::is_contained(Stack, &F))
+      return;
+    Stack.push_back(&F);
+    for (const BulkEvent &Event : List->second) {
+      if (!Left)
+        break;
+      --Left;
+      Team By = Event.By == Team::Callers ? Around : Event.By;
+      if (Event.Kind != BulkEvent::Call) {
+        if (const ValueDecl *Array = objectOf(Event.Array, Bound))
+          access(*Array, Event, By);
+        continue;
+      }
+      const FunctionDecl *Callee = definitionOf(Event.Callee);
+      Bindings Passed;
+      for (auto [I, Argument] : llvm::enumerate(Event.Arguments)) {
+        const ValueDecl *Root =
+            isLoaded(*Argument) ? nullptr : rootOf(Argument);
+        const ValueDecl *Object = Root ? objectOf(Root, Bound) : nullptr;
+        if (!Callee) {
+          // Ignores an array that a function of another file may write first.
+          // Most constructors only keep its address.
+          if (Object && States[Object].Kind == State::None &&
+              !isa<CXXConstructorDecl>(Event.Callee))
+            States[Object].Kind = State::Placed;
+        } else if (I < Callee->getNumParams()) {
+          Passed[Callee->getParamDecl(I)] = Object;
+        }
+      }
+      if (Callee)
+        call(*Callee, By, Passed, Depth + 1);
+    }
+    Stack.pop_back();
+  }
+
+  void access(const ValueDecl &Array, const BulkEvent &Event, Team By) {
+    if (isDropped(Event, Array))
+      return;
+    State &Now = States[&Array];
+    if (By != Team::All) {
+      if (isOfCalloc(Event, Array))
+        return;
+      if (Event.Kind == BulkEvent::Write && Now.Kind == State::None &&
+          Event.Loop)
+        Now = {State::Serial, &Event};
+      return;
+    }
+    if (Now.Kind == State::Serial && areExclusive(*Now.Fill, Event))
+      Now = {State::Placed, nullptr};
+    if (Now.Kind == State::Serial) {
+      if (Event.IsReused)
+        return; // Another use may still show that the array is large.
+      SerialFill &Report = Found[Now.Fill->Loop];
+      if (Report.Arrays.empty()) {
+        Report.Fill = *Now.Fill;
+        Report.Use = Event;
+      }
+      if (!llvm::is_contained(Report.Arrays, Now.Fill->Array))
+        Report.Arrays.push_back(Now.Fill->Array);
+    }
+    Now = {State::Placed, nullptr};
+  }
+
+  /// Returns true if the serial write Event gives no page a place: compilers
+  /// turn it into calloc.
+  bool isOfCalloc(const BulkEvent &Event, const ValueDecl &Array) const {
+    return Event.IsZero && isMallocOf(*Event.At.In, Array, Values);
+  }
+
+  std::string nameOf(const ValueDecl &Array) const;
+  bool isDropped(const BulkEvent &Event, const ValueDecl &Array) const {
+    return isSmall(Event) || Placed.contains(&Array) || isSmall(Array) ||
+           isOfThread(Array);
+  }
+  llvm::json::Object fact(const BulkEvent &Event, const ValueDecl &Array) const;
+
+  /// Returns true if each thread has an array of its own by this name.
+  static bool isOfThread(const ValueDecl &Array) {
+    auto *Variable = dyn_cast<VarDecl>(&Array);
+    return Variable && (Variable->getTLSKind() != VarDecl::TLS_None ||
+                        Variable->hasAttr<OMPThreadPrivateDeclAttr>());
+  }
+
+  /// Returns true if A and B are in different branches of one `if`: programs
+  /// often have a serial branch for small data.
+  static bool areExclusive(const BulkEvent &A, const BulkEvent &B) {
+    for (const Stmt *S : A.At.Parents)
+      if (auto *If = dyn_cast<IfStmt>(S);
+          If && llvm::is_contained(B.At.Parents, S) &&
+          llvm::is_contained(A.At.Parents, If->getThen()) !=
+              llvm::is_contained(B.At.Parents, If->getThen()))
+        return true;
+    return false;
+  }
+
+  /// Returns true if E reads a pointer from an array of pointers or through
+  /// another pointer. The pointer's target lies outside of that array or
+  /// object.
+  static bool isLoaded(const Expr &E) {
+    const Expr *From = stripped(&E);
+    auto *Unary = dyn_cast<UnaryOperator>(From);
+    return (isa<ArraySubscriptExpr>(From) ||
+            (Unary && Unary->getOpcode() == UO_Deref)) &&
+           From->getType()->isPointerType();
+  }
+
+  /// Returns the object that Name stands for: the array, or the variable that
+  /// owns the heap block; null if Name may stand for several objects.
+  const ValueDecl *objectOf(const ValueDecl *Name, const Bindings &Bound,
+                            unsigned Depth = 0) const {
+    if (auto Known = Bound.find(Name); Known != Bound.end())
+      return Known->second;
+    QualType T = Name->getType();
+    if (Depth > 4 || !(T->isPointerType() || T->isReferenceType()))
+      return Name;
+    const ValueDecl *Object = nullptr;
+    for (const GivenValue *Value : Values.valuesOf(*Name)) {
+      if (Value->Kind != GivenValue::Assigned)
+        continue;
+      const ValueDecl *Root = rootOf(Value->At.E);
+      if (isLoaded(*Value->At.E))
+        return nullptr;
+      if (!Root || Root == Name || isa<FunctionDecl>(Root))
+        continue; // A new block, null, or an advance such as p = p + 1.
+      const ValueDecl *Next = objectOf(Root, Bound, Depth + 1);
+      if (Object && Object != Next)
+        return nullptr;
+      Object = Next;
+      if (!Object)
+        return nullptr;
+    }
+    return Object ? Object : Name;
+  }
+
+  static bool isSmall(const BulkEvent &Event) {
+    return Event.Bytes && Event.Bytes < LeastBytes;
+  }
+  bool isSmall(const ValueDecl &Array) const {
+    QualType T = Array.getType();
+    if (T->isConstantArrayType())
+      return uint64_t(Context.getTypeSizeInChars(T).getQuantity()) < LeastBytes;
+    if (!T->isPointerType())
+      return false;
+    SmallVector<const Expr *, 2> Blocks;
+    for (const GivenValue *Value : Values.valuesOf(Array))
+      if (Value->Kind == GivenValue::Assigned)
+        Blocks.push_back(Value->At.E);
+    if (auto *Variable = dyn_cast<VarDecl>(&Array);
+        Variable && Variable->hasGlobalStorage() &&
+        Variable->getAnyInitializer())
+      Blocks.push_back(Variable->getAnyInitializer());
+    return !Blocks.empty() && llvm::all_of(Blocks, [&](const Expr *E) {
+      return isNewBlock(E) && blockSize(*stripped(E)) &&
+             blockSize(*stripped(E)) < LeastBytes;
+    });
+  }
+
+  /// Returns the size of a new block; 0 if it is not known.
+  uint64_t blockSize(const Expr &Block) const {
+    // Up to 32 bits, so that no product overflows.
+    auto Constant = [&](const Expr *E) -> uint64_t {
+      return std::max<int64_t>(0, smallConstant(E, Context).value_or(0));
+    };
+    if (auto *New = dyn_cast<CXXNewExpr>(&Block))
+      return New->getArraySize()
+                 ? Constant(*New->getArraySize()) *
+                       Context.getTypeSizeInChars(New->getAllocatedType())
+                           .getQuantity()
+                 : 0;
+    auto &Call = cast<CallExpr>(Block);
+    if (Call.getNumArgs() == 1)
+      return Constant(Call.getArg(0));
+    if (Call.getDirectCallee()->getName() == "calloc" && Call.getNumArgs() == 2)
+      return Constant(Call.getArg(0)) * Constant(Call.getArg(1));
+    return Call.getNumArgs() == 2 ? Constant(Call.getArg(1)) : 0;
+  }
+
+  /// Records that the program chooses the nodes of the memory that Call gets as
+  /// an argument. The check then does not report this memory.
+  void notePlaced(const CallExpr &Call) {
+    StringRef Name = Call.getDirectCallee()->getName();
+    if (!Name.starts_with("numa_") && !Name.starts_with("vf_numa_") &&
+        Name != "mbind" && Name != "move_pages")
+      return;
+    for (const Expr *Argument : Call.arguments())
+      if (const ValueDecl *Root = rootOf(Argument))
+        if (const ValueDecl *Object = objectOf(Root, Bindings()))
+          Placed.insert(Object);
+  }
+
+  const UnitValues &Values;
+  const ASTContext &Context;
+  llvm::MapVector<const FunctionDecl *, std::vector<BulkEvent>> Events;
+  llvm::DenseMap<const ValueDecl *, State> States;
+  llvm::DenseSet<const ValueDecl *> Placed;
+  llvm::SmallVector<const FunctionDecl *, 8> Stack;
+  unsigned Left = 0;
+};
+
+/// Returns the functions that all threads of a team may call, each for itself.
+llvm::DenseSet<const FunctionDecl *> Simulation::calledByTeams() const {
+  llvm::DenseSet<const FunctionDecl *> Found;
+  SmallVector<const FunctionDecl *, 8> Worklist;
+  auto Add = [&](const BulkEvent &Event) {
+    const FunctionDecl *Callee = definitionOf(Event.Callee);
+    if (Callee && Found.insert(Callee).second)
+      Worklist.push_back(Callee);
+  };
+  for (auto &[F, List] : Events)
+    for (const BulkEvent &Event : List)
+      if (Event.Kind == BulkEvent::Call && Event.By == Team::All)
+        Add(Event);
+  while (!Worklist.empty())
+    if (auto List = Events.find(Worklist.pop_back_val()); List != Events.end())
+      for (const BulkEvent &Event : List->second)
+        if (Event.Kind == BulkEvent::Call)
+          Add(Event);
+  return Found;
+}
+
+/// Returns true if Event fills memory that its function has just got: the
+/// block of Array, or the elements of a vector that gets its size.
+bool Simulation::isFillOfNew(const BulkEvent &Event,
+                             const ValueDecl &Array) const {
+  if (Event.Kind != BulkEvent::Write || Event.By == Team::All || !Event.Loop ||
+      isOfCalloc(Event, Array))
+    return false;
+  if (!Array.getType().getNonReferenceType()->isPointerType())
+    return isa<CXXMemberCallExpr, CXXConstructExpr>(Event.At.E);
+  return llvm::any_of(Values.valuesOf(Array), [&](const GivenValue *Value) {
+    return Value->Kind == GivenValue::Assigned && isNewBlock(Value->At.E) &&
+           Value->At.In == Event.At.In &&
+           Context.getSourceManager().isBeforeInTranslationUnit(
+               Value->At.E->getBeginLoc(), Event.At.E->getBeginLoc());
+  });
+}
+
+/// Finds the fills of new blocks by their own functions, whoever calls these: a
+/// use by threads of another function comes later.
+void Simulation::connectNewBlocks() {
+  llvm::DenseMap<const ValueDecl *, const BulkEvent *> Uses;
+  for (auto &[F, List] : Events)
+    for (const BulkEvent &Event : List)
+      if (Event.Kind != BulkEvent::Call && Event.By == Team::All &&
+          !Event.IsReused)
+        if (const ValueDecl *Object = objectOf(Event.Array, Bindings()))
+          Uses.try_emplace(Object, &Event);
+  llvm::DenseSet<const FunctionDecl *> InTeams = calledByTeams();
+  for (auto &[F, List] : Events) {
+    if (InTeams.contains(F))
+      continue;
+    llvm::DenseSet<const ValueDecl *> Written;
+    for (const BulkEvent &Event : List) {
+      if (Event.Kind == BulkEvent::Call) {
+        noteWritten(Event, Written);
+        continue;
+      }
+      const ValueDecl *Object = objectOf(Event.Array, Bindings());
+      if (!Object || !Written.insert(Object).second)
+        continue;
+      const BulkEvent *Use = Uses.lookup(Object);
+      if (!Use || Use->At.In == F || Found.contains(Event.Loop) ||
+          isDropped(Event, *Object) || !isFillOfNew(Event, *Object))
+        continue;
+      SerialFill &Report = Found[Event.Loop];
+      Report = {Event, *Use, {Event.Array}};
+    }
+  }
+}
+
+/// Adds to Written what the call Event may write: what its callee does itself,
+/// or what a function of another file is passed.
+void Simulation::noteWritten(const BulkEvent &Event,
+                             llvm::DenseSet<const ValueDecl *> &Written) const {
+  const FunctionDecl *Callee = definitionOf(Event.Callee);
+  if (auto List = Events.find(Callee); Callee && List != Events.end()) {
+    for (const BulkEvent &Each : List->second)
+      if (Each.Kind == BulkEvent::Write)
+        Written.insert(objectOf(Each.Array, Bindings()));
+  } else if (!Callee) {
+    for (const Expr *Argument : Event.Arguments)
+      if (const ValueDecl *Root = rootOf(Argument);
+          Root && !isLoaded(*Argument))
+        Written.insert(objectOf(Root, Bindings()));
+  }
+}
+
+std::string Simulation::nameOf(const ValueDecl &Array) const {
+  if (auto *Parameter = dyn_cast<ParmVarDecl>(&Array))
+    return "#" + std::to_string(Parameter->getFunctionScopeIndex());
+  auto *Variable = dyn_cast<VarDecl>(&Array);
+  if (!Variable || Variable->hasGlobalStorage())
+    return ProgramFacts::nameOf(Array);
+  return Array.getNameAsString() + "@" +
+         ProgramFacts::placeOf(Array.getLocation(), Context.getSourceManager());
+}
+
+llvm::json::Object Simulation::fact(const BulkEvent &Event,
+                                    const ValueDecl &Array) const {
+  const SourceManager &SM = Context.getSourceManager();
+  llvm::json::Object Fact{{"of", nameOf(Array)},
+                          {"name", Event.Array->getName()}};
+  ProgramFacts::addPlace(Fact, Event.At.E->getBeginLoc(), SM);
+  if (Event.Kind == BulkEvent::Write && Event.Loop)
+    Fact["fill"] = ProgramFacts::placeOf(Event.Loop->getBeginLoc(), SM);
+  if (Event.IsReused)
+    Fact["reused"] = true;
+  if (isFillOfNew(Event, Array))
+    Fact["new"] = true;
+  return Fact;
+}
+
+void Simulation::tell(ProgramFacts &Program, SerialFills &Candidates) {
+  llvm::DenseSet<const ValueDecl *> Told;
+  for (auto &[F, List] : Events) {
+    std::string Function = ProgramFacts::nameOf(*F);
+    llvm::json::Array Does;
+    // Each parameter stands for itself: the tool knows what callers pass.
+    Bindings Own;
+    for (const ParmVarDecl *Parameter : F->parameters())
+      Own[Parameter] = Parameter;
+    for (const BulkEvent &Event : List) {
+      llvm::json::Object Fact;
+      if (Event.Kind == BulkEvent::Call) {
+        llvm::json::Array With;
+        for (const Expr *Argument : Event.Arguments) {
+          const ValueDecl *Root =
+              isLoaded(*Argument) ? nullptr : rootOf(Argument);
+          const ValueDecl *Object = Root ? objectOf(Root, Own) : nullptr;
+          With.push_back(Object ? llvm::json::Value(nameOf(*Object)) : nullptr);
+        }
+        Fact["of"] = ProgramFacts::nameOf(*Event.Callee);
+        Fact["with"] = std::move(With);
+      } else {
+        const ValueDecl *Array = objectOf(Event.Array, Own);
+        if (!Array || isSmall(Event) || isOfThread(*Array))
+          continue;
+        if (Told.insert(Array).second &&
+            (isSmall(*Array) || Placed.contains(Array)))
+          Program.tell(llvm::json::Object{{"placed", nameOf(*Array)}});
+        bool IsWrite = Event.Kind == BulkEvent::Write;
+        if (Event.By != Team::All &&
+            (IsWrite ? isOfCalloc(Event, *Array) : Event.By == Team::One))
+          continue;
+        Fact = fact(Event, *Array);
+        if (IsWrite && Event.Loop && Event.By != Team::All &&
+            !Found.contains(Event.Loop)) {
+          SerialFill &Fill = Candidates[Event.Loop];
+          Fill.Fill = Event;
+          if (!llvm::is_contained(Fill.Arrays, Event.Array))
+            Fill.Arrays.push_back(Event.Array);
+        }
+      }
+      Fact["do"] = Event.Kind == BulkEvent::Call    ? "call"
+                   : Event.Kind == BulkEvent::Write ? "write"
+                                                    : "read";
+      Fact["by"] = Event.By == Team::All   ? "all"
+                   : Event.By == Team::One ? "one"
+                                           : "callers";
+      Does.push_back(std::move(Fact));
+    }
+    if (!Function.empty())
+      Program.tell(llvm::json::Object{{"function", Function},
+                                      {"events", std::move(Does)}});
+  }
+}
+
+} // namespace
+
+SerialFills findSerialFills(const UnitValues &Values, const ASTContext &Context,
+                            ProgramFacts &Program, SerialFills &Candidates) {
+  Simulation Unit(Values, Context);
+  Unit.run();
+  if (Program.areWanted())
+    Unit.tell(Program, Candidates);
+  return std::move(Unit.Found);
+}
+
+} // namespace vfriendly::tidy
