@@ -15,9 +15,10 @@
 //   std::vector<T> v(i, j);          v.assign(i, j);
 //   std::vector<T> v = other;        v = other;
 //   std::vector<U> v; v.resize(n);   v.assign(n, {});
+//   std::ostringstream s;            s.str(""); s.clear();
 //
-// The last form is for elements U that own memory themselves: clear() would
-// release it, while assign() empties those elements that exist.
+// The last form for vectors is for elements U that own memory themselves:
+// clear() would release it, while assign() empties those elements that exist.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +79,85 @@ static bool isPlainValue(QualType Type) {
          llvm::all_of(Record->fields(), [](const FieldDecl *Field) {
            return Field->getType()->isScalarType();
          });
+}
+
+/// Returns true if S calls only functions of the library, or functions that do:
+/// none of them sets the global locale, which a new stream copies.
+static bool callsOnlyLibrary(const Stmt *S, const ASTContext &Context,
+                             unsigned Depth = 0) {
+  const SourceManager &SM = Context.getSourceManager();
+  bool Only = Depth < 4;
+  forEachStmtAndLambda(S, [&](const Stmt *Each, ArrayRef<const Stmt *>) {
+    if (!Only)
+      return;
+    const FunctionDecl *Callee = nullptr;
+    if (auto *Made = dyn_cast<CXXConstructExpr>(Each))
+      Callee = Made->getConstructor();
+    else if (auto *Call = dyn_cast<CallExpr>(Each))
+      Only = (Callee = Call->getDirectCallee()) != nullptr;
+    if (!Callee || Callee->isImplicit())
+      return;
+    if (SM.isInSystemHeader(Callee->getLocation()) || Callee->getBuiltinID())
+      Only = identifierOf(Callee) != "global";
+    else
+      Only = Callee->getBody() &&
+             callsOnlyLibrary(Callee->getBody(), Context, Depth + 1);
+  });
+  return Only;
+}
+
+/// Returns true if E is a number, a character or a text, and no manipulator,
+/// which would change the stream.
+static bool isPlainOutput(const Expr &E) {
+  QualType Type = E.getType().getNonReferenceType();
+  if (Type->isArithmeticType())
+    return true;
+  if (Type->isPointerType() || Type->isArrayType())
+    return Type->getPointeeOrArrayElementType()->isCharType();
+  StringRef Kind = stdKindOf(Type);
+  return Kind == "basic_string" || Kind == "basic_string_view";
+}
+
+/// Returns true if Variable is a std::ostringstream that a loop only writes
+/// plain values to and asks for its text, so that it is as new once its text
+/// and its state are cleared.
+static bool isPlainStream(const VarDecl &Variable, const Stmt &Loop,
+                          const FunctionView &View) {
+  auto *Class = dyn_cast_or_null<ClassTemplateSpecializationDecl>(
+      Variable.getType()->getAsCXXRecordDecl());
+  if (!Class || stdKindOf(Variable.getType()) != "basic_ostringstream" ||
+      !Class->getTemplateArgs()[0].getAsType()->isCharType())
+    return false;
+  for (const DeclRefExpr *Ref : View.refs(Variable)) {
+    const Stmt *Child = Ref, *P = View.parent(Ref);
+    bool IsOutput = false;
+    while (P) {
+      auto *Operator = dyn_cast<CXXOperatorCallExpr>(P);
+      auto *Member = dyn_cast<MemberExpr>(P);
+      if (Operator && Operator->getOperator() == OO_LessLess &&
+          Operator->getArg(0) == Child && isPlainOutput(*Operator->getArg(1)))
+        IsOutput = true;
+      else if (Member && !IsOutput) {
+        auto *Call = dyn_cast_or_null<CXXMemberCallExpr>(View.parent(P));
+        if (!Call || Call->getNumArgs() != 0 ||
+            identifierOf(Call->getMethodDecl()) != "str")
+          return false;
+        break;
+      } else if (!isa<ImplicitCastExpr, ParenExpr>(P))
+        break;
+      Child = P;
+      P = View.parent(P);
+    }
+    // The result of a chain of outputs is not used.
+    if (IsOutput &&
+        !isa_and_nonnull<CompoundStmt, IfStmt, ForStmt, CXXForRangeStmt,
+                         WhileStmt>(P) &&
+        !isa_and_nonnull<ExprWithCleanups>(P))
+      return false;
+    if (!IsOutput && !isa_and_nonnull<MemberExpr>(P))
+      return false;
+  }
+  return callsOnlyLibrary(&Loop, View.Context);
 }
 
 namespace {
@@ -143,6 +223,8 @@ static std::optional<Restart> restart(const VarDecl &Variable,
                    {FixItHint::CreateReplacement(Old, Statement)}};
   };
   QualType Element = elementOf(Variable.getType());
+  if (Element.isNull()) // A stream.
+    return By(Name + ".str(\"\"); " + Name + ".clear();");
   if (Construct.getNumArgs() == 0) {
     const CXXMemberCallExpr *Resize =
         elementOf(Element).isNull() || !isPlainValue(Element)
@@ -197,10 +279,11 @@ FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
   const VarDecl &Variable = *Local.Variable;
   const ASTContext &Context = View.Context;
   auto *Body = dyn_cast<CompoundStmt>(loopBody(Local.Loop));
-  if (!Body || elementOf(Variable.getType()).isNull() ||
+  bool IsStream = isPlainStream(Variable, *Local.Loop, View);
+  if (!Body || (!IsStream && elementOf(Variable.getType()).isNull()) ||
       !hasRoomAround(Local.Loop, View) ||
       !isEditable(Local.Loop->getSourceRange(), View) ||
-      !isQuiet(Variable.getType()) || !isTypeOfFile(Variable) ||
+      (!IsStream && !isQuiet(Variable.getType())) || !isTypeOfFile(Variable) ||
       !isOnlyOne(Variable, View) || Variable.hasAttrs() ||
       Variable.getType().isConstQualified() ||
       Variable.getStorageClass() != SC_None)
@@ -209,7 +292,9 @@ FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
   if (auto *Full = dyn_cast_or_null<FullExpr>(Init))
     Init = Full->getSubExpr();
   auto *Construct = dyn_cast_or_null<CXXConstructExpr>(Init);
-  if (!Construct || Construct->isListInitialization())
+  if (!Construct || Construct->isListInitialization() ||
+      (IsStream &&
+       !llvm::all_of(Construct->arguments(), llvm::IsaPred<CXXDefaultArgExpr>)))
     return {};
   const DeclStmt *Declaration = nullptr;
   for (const Stmt *Part : Body->body())

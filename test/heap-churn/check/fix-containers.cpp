@@ -16,7 +16,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iomanip>
 #include <new>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -157,10 +159,44 @@ int used(unsigned n) {
   return sum;
 }
 
+// FIXED-LABEL: int printed(
+int printed(unsigned n) {
+  int sum = 0;
+  // FIXED: {{^}}  std::ostringstream out;
+  for (unsigned i = 1; i < n; ++i) {
+    // FIXED: {{^}}    out.str(""); out.clear();
+    std::ostringstream out;
+    out << "a line as long as no short string: " << i << ' ' << 1.0 / i;
+    sum += out.str().size();
+  }
+  // The precision, and so the width, would stay for the next iteration; so would a caller's stream.
+  for (unsigned i = 1; i < n; ++i) {
+    // FIXED: {{^}}    std::ostringstream exact;
+    std::ostringstream exact;
+    exact << 1.0 / i << std::setprecision(i % 9) << 1.0 / i;
+    sum += exact.str().size();
+  }
+  for (unsigned i = 1; i < n; ++i) {
+    // FIXED: {{^}}    std::ostringstream hex;
+    std::ostringstream hex;
+    hex << i << std::hex << i;
+    sum += hex.str().size();
+  }
+  for (unsigned i = 1; i < n; ++i) {
+    // FIXED: {{^}}    std::ostringstream kept;
+    std::ostringstream kept;
+    std::ostream &same = kept << i;
+    same.width(i % 5);
+    same << i;
+    sum += kept.str().size();
+  }
+  return sum;
+}
+
 int main(int argc, char **argv) {
   {
     std::vector<std::vector<int>> all{{1, 2, 3}, {4, 5}, {6, 7, 8, 9}, {1, 2}, {3, 4}, {5, 6}};
-    std::printf("%d %d %d %d %d %d ", counted(300), buckets(200), copied(all), texts(50), left(9, all[0]), used(20));
+    std::printf("%d %d %d %d %d %d %d ", counted(300), buckets(200), copied(all), texts(50), left(9, all[0]), used(20), printed(90));
   }
   std::printf("%ld live\n", live);
   if (argc > 1)
