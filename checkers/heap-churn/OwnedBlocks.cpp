@@ -15,6 +15,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace clang;
 
@@ -294,6 +295,9 @@ struct UseOfObject {
   const FunctionDecl *Callee;
   int Parameter;
 };
+/// In the order of the text.
+using ObjectUses =
+    llvm::MapVector<const VarDecl *, SmallVector<UseOfObject, 4>>;
 
 class PairFinder {
 public:
@@ -305,7 +309,7 @@ public:
     auto *Compound = dyn_cast_or_null<CompoundStmt>(Block);
     if (!Compound)
       return;
-    std::map<const VarDecl *, SmallVector<UseOfObject, 4>> Uses;
+    ObjectUses Uses;
     for (const Stmt *Part : Compound->body())
       collect(Part, Uses);
     for (const auto &[Object, Calls] : Uses)
@@ -321,8 +325,7 @@ public:
 
 private:
   /// Collects the calls that Part makes whatever its conditions are.
-  void collect(const Stmt *Part,
-               std::map<const VarDecl *, SmallVector<UseOfObject, 4>> &Uses) {
+  void collect(const Stmt *Part, ObjectUses &Uses) {
     if (auto *If = dyn_cast<IfStmt>(Part))
       return collect(If->getCond(), Uses);
     if (isLoop(Part) || isa<SwitchStmt, CompoundStmt, LabelStmt>(Part))
