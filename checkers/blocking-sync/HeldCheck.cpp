@@ -63,8 +63,8 @@ struct Words {
 };
 } // namespace
 
-static Words wordsFor(LongKind Kind) {
-  switch (Kind) {
+static Words wordsFor(const LongCall &Long) {
+  switch (Long.Kind) {
   case LongKind::Memory:
     return {"allocates or releases memory",
             "do it before the lock or after the release"};
@@ -73,6 +73,8 @@ static Words wordsFor(LongKind Kind) {
             "touch them outside or populate them before"};
   case LongKind::System:
     return {"enters the kernel", "move it out of the section"};
+  case LongKind::Command:
+    return {"commands a device", "move it out of the section"};
   case LongKind::Output:
     return {"writes or logs", "move it out of the section"};
   case LongKind::Sleep:
@@ -80,7 +82,9 @@ static Words wordsFor(LongKind Kind) {
   case LongKind::Wait:
     return {"waits", "release the lock before or use vf_mutex"};
   case LongKind::Callback:
-    return {"is called through a pointer", "call it after the release"};
+    return {Long.Inside ? "calls through a pointer"
+                        : "is called through a pointer",
+            "call it after the release"};
   case LongKind::Fork:
     return {"copies the process",
             "release the lock before or take it in pthread_atfork"};
@@ -145,11 +149,25 @@ private:
 /// Returns true if S is a call of a method of Guard that releases its lock.
 bool letsGo(const Stmt *S, const ValueDecl &Guard) {
   auto *Call = dyn_cast<CXXMemberCallExpr>(S);
-  StringRef Name = Call ? identifierOf(Call->getMethodDecl()) : StringRef();
-  return (Name.equals_insensitive("unlock") ||
-          Name.equals_insensitive("leave") ||
-          Name.equals_insensitive("release")) &&
+  return Call && isReleaseOfGuard(identifierOf(Call->getMethodDecl())) &&
          objectOf(Call->getImplicitObjectArgument()) == &Guard;
+}
+
+/// Returns true if a statement before S, in one of the blocks around it,
+/// releases the lock of Guard.
+bool isAfterRelease(const Stmt *S, ArrayRef<const Stmt *> Parents,
+                    const ValueDecl &Guard) {
+  for (const Stmt *Parent : llvm::reverse(Parents)) {
+    if (auto *Block = dyn_cast<CompoundStmt>(Parent))
+      for (const Stmt *Before : Block->body()) {
+        if (Before == S)
+          break;
+        if (letsGo(Before, Guard))
+          return true;
+      }
+    S = Parent;
+  }
+  return false;
 }
 } // namespace
 
@@ -170,7 +188,7 @@ std::vector<const Stmt *> FunctionSections::ofGuard(const SpinSite &Take) {
     return Section;
   for (++Where; Where != Scope->body_end() && !letsGo(*Where, *Guard); ++Where)
     forEachStmt(*Where, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
-      if (!endsProgram(Parents))
+      if (!endsProgram(Parents) && !isAfterRelease(S, Parents, *Guard))
         Section.push_back(S);
     });
   return Section;
@@ -281,12 +299,13 @@ public:
         // A lock's own functions.
         Check.Locks.of(F.Function) == SpinOp::Acquire)
       return;
+    // Most functions that take a lock call nothing long.
+    if (!mayTakeLong(F))
+      return;
     std::vector<SpinSite> Sites = Check.Locks.sitesOf(F, Context);
     if (llvm::none_of(
             Sites, [](const SpinSite &S) { return S.Op == SpinOp::Acquire; }))
       return;
-    // Most functions that take a lock call nothing long; no graph is built of
-    // them.
     LongIn.clear();
     forEachStmt(F.Function->getBody(),
                 [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -303,8 +322,21 @@ public:
   void inspectHandlers();
 
 private:
+  /// Returns false only if Calls.match returns nothing for each part of F. Does
+  /// not walk its body.
+  bool mayTakeLong(const FunctionSync &F) {
+    return F.HasUnnamed || !F.Syncs.empty() ||
+           llvm::any_of(F.Makes,
+                        [&](const MakeSite &M) {
+                          return Calls.match(M.Made).has_value();
+                        }) ||
+           llvm::any_of(F.Calls, [&](const CallSite &C) {
+             return Calls.match(C.Call).has_value();
+           });
+  }
   void inspect(const FunctionSync &F, const SpinSite &Take,
                FunctionSections &In);
+
   void inspectHandler(const FunctionSync &F, unsigned Depth);
 
   HeldCheck &Check;
@@ -335,7 +367,7 @@ void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
                                         B.Site->getBeginLoc());
   });
   const LongCall &First = Found.front();
-  Words Say = wordsFor(First.Kind);
+  Words Say = wordsFor(First);
   {
     DiagnosticBuilder Report =
         Check.report(Where, Take.Site->getSourceRange(), *F.Function,
@@ -348,7 +380,7 @@ void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
   }
   for (const LongCall &Long : ArrayRef(Found).take_front(MaxNotes)) {
     Check.diag(Long.Site->getBeginLoc(), "%0 %1 here", DiagnosticIDs::Note)
-        << Long.What << wordsFor(Long.Kind).Does;
+        << Long.What << wordsFor(Long).Does;
     if (Long.Inside)
       Check.diag(Long.Inside->getBeginLoc(), "by %0", DiagnosticIDs::Note)
           << Long.InsideWhat;

@@ -191,8 +191,13 @@ static std::optional<LongKind> byTellingName(const FunctionDecl &Callee) {
              "destroy"}))
     return LongKind::Memory;
   if (Has({"printf", "vlog", "syslog", "elog", "logger", "warning", "warn"}) ||
-      AtEnd({"log", "logf", "print"}))
+      AtEnd({"log", "logf", "print"}) ||
+      (Has({"json", "stream", "file"}) && Has({"write", "flush", "read"})))
     return LongKind::Output;
+  if (Has({"dev", "device"}) &&
+      Has({"set", "add", "remove", "start", "stop", "enable", "disable",
+           "reset", "configure"}))
+    return LongKind::Command;
   if (Has({"mmap", "munmap", "madvise", "ioctl", "fsync", "recvmsg", "sendmsg",
            "sigprocmask", "setitimer"}) ||
       Has({"send", "recv"}))
@@ -300,22 +305,22 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
   if (Callee->isNoReturn() || endsProgram(Call))
     return std::nullopt;
   StringRef Name = identifierOf(Callee);
-  std::string Quoted = "'" + Callee->getNameAsString() + "'";
+  auto Quoted = [&] { return "'" + Callee->getNameAsString() + "'"; };
   if (auto *Method = dyn_cast<CXXMethodDecl>(Callee); Method && grows(*Method))
-    return LongCall{LongKind::Memory, &Call, Quoted};
+    return LongCall{LongKind::Memory, &Call, Quoted()};
   bool IsPlain =
       Callee->getIdentifier() &&
       isa<TranslationUnitDecl>(Callee->getDeclContext()->getRedeclContext());
   if (IsPlain)
     if (std::optional<LongKind> Kind = byLibraryName(Name))
-      return LongCall{*Kind, &Call, Quoted};
+      return LongCall{*Kind, &Call, Quoted()};
   if (Name == "memset" || Name == "memcpy" || Name == "bzero" ||
       Name == "__builtin_memset") {
     std::optional<uint64_t> Bytes = bytesOf(Call, Context);
     if (Depth <= 1 && Bytes && *Bytes >= PageSize)
-      return LongCall{LongKind::Pages, &Call, Quoted};
+      return LongCall{LongKind::Pages, &Call, Quoted()};
     if (Depth == 0 && !Bytes && Name.contains("memset"))
-      return LongCall{LongKind::Pages, &Call, Quoted};
+      return LongCall{LongKind::Pages, &Call, Quoted()};
     return std::nullopt;
   }
   if (Callee->getBuiltinID())
@@ -323,7 +328,7 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
   switch (classifyCall(Call, *Callee)) {
   case CallEffect::Sleep:
   case CallEffect::Yield:
-    return LongCall{LongKind::Sleep, &Call, Quoted};
+    return LongCall{LongKind::Sleep, &Call, Quoted()};
   case CallEffect::Other:
     break;
   default:
@@ -336,22 +341,25 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
       StringRef Class = identifierOf(Method->getParent());
       if (Name == "lock" &&
           (Class.contains("mutex") || Class.contains("unique_lock")))
-        return LongCall{LongKind::Wait, &Call, Quoted};
+        return LongCall{LongKind::Wait, &Call, Quoted()};
       if (Class.contains("ostream"))
         return LongCall{LongKind::Output, &Call, "a stream"};
     }
     if (Name == "make_shared" || Name == "make_unique")
-      return LongCall{LongKind::Memory, &Call, Quoted};
+      return LongCall{LongKind::Memory, &Call, Quoted()};
     return std::nullopt;
   }
   const FunctionDecl *Definition = nullptr;
   if (!Callee->isDefined(Definition) || Callee->isVirtualAsWritten()) {
-    if (std::optional<LongKind> Kind = byTellingName(*Callee))
-      return LongCall{*Kind, &Call, Quoted};
-    return std::nullopt;
+    auto [Where, IsNew] = Told.try_emplace(Callee->getCanonicalDecl());
+    if (IsNew)
+      Where->second = byTellingName(*Callee);
+    return Where->second
+               ? std::optional(LongCall{*Where->second, &Call, Quoted()})
+               : std::nullopt;
   }
   if (std::optional<LongCall> Inside = bodyOf(*Definition, Depth + 1)) {
-    LongCall Result{Inside->Kind, &Call, Quoted};
+    LongCall Result{Inside->Kind, &Call, Quoted()};
     Result.Inside = Inside->Inside ? Inside->Inside : Inside->Site;
     Result.InsideWhat = Inside->Inside ? Inside->InsideWhat : Inside->What;
     return Result;

@@ -27,6 +27,7 @@ enum class LongKind {
   Memory,   ///< Allocates or releases.
   Pages,    ///< Touches memory that may be fresh, page by page.
   System,   ///< Enters the kernel.
+  Command,  ///< Commands a device, which answers when it has obeyed.
   Output,   ///< Prints or logs.
   Sleep,    ///< Sleeps or yields.
   Wait,     ///< Waits for a lock that may block, or for another thread.
@@ -66,6 +67,8 @@ private:
   SpinLocks &Locks;
   const clang::ASTContext &Context;
   llvm::DenseMap<const clang::FunctionDecl *, std::optional<LongCall>> Known;
+  /// What the names of functions of other units say.
+  llvm::DenseMap<const clang::FunctionDecl *, std::optional<LongKind>> Told;
 };
 
 } // namespace vfriendly::tidy

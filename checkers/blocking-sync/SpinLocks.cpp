@@ -45,6 +45,11 @@ static bool namesSpin(ArrayRef<std::string> Words) {
           StringRef(Words[1]).ends_with("lock"));
 }
 
+bool isReleaseOfGuard(StringRef Name) {
+  return Name.equals_insensitive("unlock") ||
+         Name.equals_insensitive("leave") || Name.equals_insensitive("release");
+}
+
 SpinOp spinOpByName(StringRef Name) {
   // Most names are rejected here, without allocation.
   if (!Name.contains_insensitive("lock") &&
@@ -69,22 +74,32 @@ SpinOp spinOpByName(StringRef Name) {
              : SpinOp::None;
 }
 
-/// Returns what a method of this name does, if its class is a spin lock.
-static SpinOp methodByName(const CXXMethodDecl &Method) {
-  StringRef Name = identifierOf(&Method);
-  SpinOp Op =
-      Name.equals_insensitive("lock") || Name.equals_insensitive("acquire")
-          ? SpinOp::Acquire
-      : Name.equals_insensitive("unlock") || Name.equals_insensitive("release")
-          ? SpinOp::Release
-          : SpinOp::None;
-  return Op != SpinOp::None &&
-                 namesSpin(wordsOf(identifierOf(Method.getParent())))
-             ? Op
-             : SpinOp::None;
+/// Returns what a method of this name does, if its class is a spin lock: lock,
+/// wr_lock, unlock_shared.
+static SpinOp methodByName(StringRef Name) {
+  if (Name.equals_insensitive("lock") || Name.equals_insensitive("acquire"))
+    return SpinOp::Acquire;
+  if (Name.equals_insensitive("unlock") || Name.equals_insensitive("release"))
+    return SpinOp::Release;
+  if (!Name.contains_insensitive("lock"))
+    return SpinOp::None;
+  SpinOp Op = SpinOp::None;
+  for (StringRef Word : wordsOf(Name))
+    if (Word == "lock" || Word == "unlock")
+      Op = Word == "lock" ? SpinOp::Acquire : SpinOp::Release;
+    else if (!isOneOf(Word, {"rd", "wr", "read", "write", "shared", "exclusive",
+                             "reader", "writer", "r", "w", "s", "x"}))
+      return SpinOp::None;
+  return Op;
 }
 
-static bool isConstant(const Expr *E, const ASTContext &Context) {
+/// Returns true if the type by which E was declared is called a spin lock.
+static bool isDeclaredSpin(const Expr *E) {
+  auto *Named = E->IgnoreParenImpCasts()->getType()->getAs<TypedefType>();
+  return Named && namesSpin(wordsOf(Named->getDecl()->getName()));
+}
+
+bool isConstant(const Expr *E, const ASTContext &Context) {
   E = E->IgnoreParenCasts();
   if (E->isValueDependent())
     return false;
@@ -115,27 +130,85 @@ static bool exchanges(const GCCAsmStmt &Asm, bool &Polls) {
   return StringRef(Text).contains("xchg") || StringRef(Text).contains("bts");
 }
 
+const ValueDecl *changedBy(const GCCAsmStmt &Asm) {
+  const ValueDecl *Object = nullptr;
+  for (unsigned I = 0; I < Asm.getNumOutputs(); ++I)
+    if (std::string(Asm.getOutputConstraint(I)).find('m') !=
+        std::string::npos) {
+      if (Object)
+        return nullptr;
+      Object = objectOf(Asm.getOutputExpr(I));
+    }
+  return Object;
+}
+
+/// Returns true for `do ... while (0)`.
+static bool runsOnce(const Stmt &Loop, const ASTContext &Context) {
+  auto *Do = dyn_cast<DoStmt>(&Loop);
+  bool Again = true;
+  return Do && !Do->getCond()->isValueDependent() &&
+         Do->getCond()->EvaluateAsBooleanCondition(Again, Context) && !Again;
+}
+
+/// Returns true if a loop's body only passes time: it changes nothing and calls
+/// only hints.
+static bool onlyPasses(const Stmt *Body) {
+  bool Only = true;
+  if (Body)
+    forEachStmt(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      auto *Call = dyn_cast<CallExpr>(S);
+      const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+      auto *Binary = dyn_cast<BinaryOperator>(S);
+      auto *Unary = dyn_cast<UnaryOperator>(S);
+      Only &= !(Binary && Binary->isAssignmentOp()) &&
+              !(Unary && Unary->isIncrementDecrementOp()) &&
+              !(Call && (!Callee ||
+                         (!Callee->getBuiltinID() &&
+                          classifyCall(*Call, *Callee) == CallEffect::Other)));
+    });
+  return Only;
+}
+
 bool SpinLocks::polls(const Stmt &Loop, unsigned Depth,
                       const ASTContext &Context, const ValueDecl **Object) {
+  if (runsOnce(Loop, Context))
+    return false;
   bool Found = false;
   const Stmt *Body = loopBody(&Loop);
+  auto Find = [&](const ValueDecl *Lock) {
+    Found = true;
+    if (Object)
+      *Object = Lock;
+  };
   forEachStmt(&Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
     auto *E = dyn_cast<Expr>(S);
     if (Found || !E)
       return;
     if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
-      Found = maySet(*Op, Context);
-      if (Found && Object)
-        *Object = objectOf(Op->Object);
+      if (maySet(*Op, Context))
+        Find(objectOf(Op->Object));
       return;
     }
     auto *Call = dyn_cast<CallExpr>(E);
-    if (Call && of(Call->getDirectCallee(), Depth + 1) == SpinOp::Try) {
-      Found = true;
-      if (Object)
-        *Object = lockOf(*Call);
-    }
+    if (Call && of(*Call, Depth + 1) == SpinOp::Try)
+      Find(lockOf(*Call));
   });
+  // Readers and writers count themselves in one word: they add, and look at the
+  // sum. A loop that shares out work does so, too, but its body works.
+  if (const Expr *Condition = loopCondition(&Loop);
+      !Found && Condition && onlyPasses(Body))
+    forEachStmt(Condition, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      if (Found)
+        return;
+      if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
+        if (const ValueDecl *Lock = changedBy(*Asm))
+          Find(Lock);
+      } else if (auto *E = dyn_cast<Expr>(S)) {
+        std::optional<AtomicOp> Op = matchAtomicOp(E);
+        if (Op && Op->Kind == AtomicKind::Modify)
+          Find(objectOf(Op->Object));
+      }
+    });
   // A loop that waits does little else. What it calls besides is a hint, or
   // counts polls.
   unsigned Calls = 0;
@@ -166,23 +239,31 @@ SpinOp SpinLocks::byBody(const FunctionDecl &Definition, unsigned Depth) {
     return SpinOp::None;
   const ASTContext &Context = Definition.getASTContext();
   bool Takes = false, Releases = false, Tries = false, Counts = false;
-  auto Call = [&](const FunctionDecl *Callee) {
-    SpinOp Op = of(Callee, Depth + 1);
+  for (const CallSite &C : F->Calls) {
+    SpinOp Op = of(*C.Call, Depth + 1);
     Takes |= Op == SpinOp::Acquire;
     Releases |= Op == SpinOp::Release;
     Tries |= Op == SpinOp::Try;
-  };
-  for (const CallSite &C : F->Calls)
-    Call(C.Callee);
+  }
   for (const SyncSite &S : F->Syncs)
-    if (S.Kind == SyncKind::SpinLock)
-      Call(calleeOf(S.Site));
+    Takes |= S.Kind == SyncKind::SpinLock &&
+             of(calleeOf(S.Site), Depth + 1) == SpinOp::Acquire;
   // Without atomic operations of its own, it is what it calls.
+  const ValueDecl *Taken = nullptr;
+  const Stmt *Taking = nullptr;
   if (F->HasAtomics || Tries)
     forEachStmt(Definition.getBody(), [&](const Stmt *S,
-                                          ArrayRef<const Stmt *>) {
+                                          ArrayRef<const Stmt *> Parents) {
+      // What is added to the lock is subtracted to release it.
+      auto Change = [&](const ValueDecl *Object) {
+        Releases |=
+            Taken && Object == Taken && !llvm::is_contained(Parents, Taking);
+      };
       if (isLoop(S)) {
-        Takes |= polls(*S, Depth, Context, nullptr);
+        if (polls(*S, Depth, Context, Taking ? nullptr : &Taken)) {
+          Takes = true;
+          Taking = Taking ? Taking : S;
+        }
         const Expr *Condition = loopCondition(S);
         if (Condition && Counts)
           forEachStmt(Condition, [&](const Stmt *Below,
@@ -195,11 +276,16 @@ SpinOp SpinLocks::byBody(const FunctionDecl &Definition, unsigned Depth) {
         bool Polls = false;
         if (exchanges(*Asm, Polls))
           (Polls ? Takes : Tries) = true;
+        else
+          Change(changedBy(*Asm));
       } else if (auto *E = dyn_cast<Expr>(S)) {
         std::optional<AtomicOp> Op = matchAtomicOp(E);
         if (!Op)
           return;
-        Counts |= Op->Kind == AtomicKind::Modify;
+        if (Op->Kind == AtomicKind::Modify) {
+          Counts = true;
+          Change(objectOf(Op->Object));
+        }
         Releases |= Op->Kind == AtomicKind::Store;
         // The value may be an argument of the caller's.
         Tries |= Op->Kind == AtomicKind::Exchange ||
@@ -223,8 +309,9 @@ SpinOp SpinLocks::of(const FunctionDecl *Callee, unsigned Depth) {
     return Where->second;
   SpinOp Op = spinOpByName(identifierOf(Callee));
   auto *Method = dyn_cast<CXXMethodDecl>(Callee);
-  if (Op == SpinOp::None && Method)
-    Op = methodByName(*Method);
+  if (Op == SpinOp::None && Method &&
+      namesSpin(wordsOf(identifierOf(Method->getParent()))))
+    Op = methodByName(identifierOf(Method));
   const FunctionDecl *Definition = nullptr;
   if (Op == SpinOp::None && Depth < MaxDepth &&
       !isa<CXXConstructorDecl>(Callee) && Callee->isDefined(Definition) &&
@@ -233,6 +320,18 @@ SpinOp SpinLocks::of(const FunctionDecl *Callee, unsigned Depth) {
           Definition->getLocation()))
     Op = byBody(*Definition, Depth);
   return Known[Callee->getCanonicalDecl()] = Op;
+}
+
+SpinOp SpinLocks::of(const CallExpr &Call, unsigned Depth) {
+  SpinOp Op = of(Call.getDirectCallee(), Depth);
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  if (Op == SpinOp::Acquire || Op == SpinOp::Release || !Member)
+    return Op;
+  SpinOp Named = methodByName(identifierOf(Call.getDirectCallee()));
+  return Named != SpinOp::None &&
+                 isDeclaredSpin(Member->getImplicitObjectArgument())
+             ? Named
+             : Op;
 }
 
 bool SpinLocks::isGuard(const CXXRecordDecl *Class) {
@@ -259,9 +358,10 @@ bool SpinLocks::isGuard(const CXXRecordDecl *Class) {
     Is = namesSpin(Words) &&
          isOneOf(Words.back(), {"holder", "guard", "locker"});
     const FunctionDecl *Destructor = Class->getDestructor(), *Definition;
-    // Only the destructor's body is examined: that of a guard releases.
+    // Only the destructor's body is examined: that of a guard releases, unless
+    // its user must.
     if (!Is && Destructor && Destructor->isDefined(Definition))
-      Is = byBody(*Definition, 1) == SpinOp::Release &&
+      Is = (byBody(*Definition, 1) == SpinOp::Release || hasRelease(*Class)) &&
            takesInConstructor(*Class);
   }
   return Guards[Class->getCanonicalDecl()] = Is;
@@ -273,6 +373,12 @@ bool SpinLocks::isLock(const CXXRecordDecl *Class) {
          });
 }
 
+bool SpinLocks::hasRelease(const CXXRecordDecl &Class) {
+  return llvm::any_of(Class.methods(), [&](const CXXMethodDecl *M) {
+    return isReleaseOfGuard(identifierOf(M)) && of(M) == SpinOp::Release;
+  });
+}
+
 bool SpinLocks::takesInConstructor(const CXXRecordDecl &Class) {
   return llvm::any_of(Class.ctors(), [&](const CXXConstructorDecl *C) {
     const FunctionDecl *Definition = nullptr;
@@ -280,120 +386,6 @@ bool SpinLocks::takesInConstructor(const CXXRecordDecl &Class) {
            C->isDefined(Definition) && !Definition->isDependentContext() &&
            byBody(*Definition, 1) == SpinOp::Acquire;
   });
-}
-
-bool SpinLocks::mayTake(const FunctionSync &F, const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  SourceRange Body = F.Function->getBody()->getSourceRange();
-  auto Macro = Macros.lower_bound(SM.getExpansionLoc(Body.getBegin()));
-  for (SourceLocation End = SM.getExpansionLoc(Body.getEnd());
-       Macro != Macros.end() && Macro->first < End; ++Macro)
-    if (Macro->second == SpinOp::Acquire)
-      return true;
-  return F.Polls ||
-         llvm::any_of(F.Syncs,
-                      [&](const SyncSite &S) {
-                        auto *Made = dyn_cast<CXXConstructExpr>(S.Site);
-                        return S.Kind == SyncKind::SpinLock ||
-                               (Made &&
-                                isGuard(Made->getConstructor()->getParent()));
-                      }) ||
-         llvm::any_of(F.Calls,
-                      [&](const CallSite &C) {
-                        return of(C.Callee) == SpinOp::Acquire;
-                      }) ||
-         llvm::any_of(F.Makes, [&](const MakeSite &M) {
-           return isGuard(M.Made->getConstructor()->getParent());
-         });
-}
-
-bool SpinLocks::mayTry(const FunctionSync &F, unsigned Depth) {
-  return llvm::any_of(F.Calls, [&](const CallSite &C) {
-    return of(C.Callee, Depth) == SpinOp::Try;
-  });
-}
-
-/// Returns the first argument of the macro of which S is the expansion that
-/// names a variable or field.
-static const ValueDecl *lockInMacro(const Stmt *S, const SourceManager &SM) {
-  const ValueDecl *Object = nullptr;
-  forEachStmt(S, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
-    auto *E = dyn_cast<Expr>(Below);
-    if (Object || !E || !SM.isMacroArgExpansion(E->getBeginLoc()))
-      return;
-    if (E->getType()->isPointerType() || E->isLValue())
-      Object = objectOf(E);
-  });
-  return Object;
-}
-
-/// Returns true if the result of Call decides where its function goes on.
-static bool isTested(const CallExpr &Call, ArrayRef<const Stmt *> Parents) {
-  const Stmt *Below = &Call;
-  for (const Stmt *S : llvm::reverse(Parents)) {
-    if (auto *If = dyn_cast<IfStmt>(S))
-      return If->getCond() == Below;
-    if (isLoop(S))
-      return loopCondition(S) == Below;
-    if (!isa<Expr>(S))
-      return false;
-    Below = S;
-  }
-  return false;
-}
-
-std::vector<SpinSite> SpinLocks::sitesOf(const FunctionSync &F,
-                                         const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  std::vector<SpinSite> Sites;
-  llvm::DenseSet<SourceLocation> Seen;
-  bool MayPoll = F.HasAtomics || mayTry(F, 1);
-  const Stmt *Root = F.Function->getBody();
-  forEachStmt(Root, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
-    auto Add = [&](SpinOp Op, const ValueDecl *Object) -> SpinSite & {
-      Sites.push_back({Op, S, Object, false, SourceLocation(), {}});
-      return Sites.back();
-    };
-    if (S->getBeginLoc().isMacroID() && !Macros.empty()) {
-      SourceLocation Where = SM.getExpansionLoc(S->getBeginLoc());
-      if (auto Macro = Macros.find(Where); Macro != Macros.end()) {
-        if (Seen.insert(Where).second)
-          Add(Macro->second, lockInMacro(S, SM)).Macro = Where;
-        return;
-      }
-    }
-    if (isLoop(S)) {
-      const ValueDecl *Object = nullptr;
-      if (MayPoll && polls(*S, 0, Context, &Object))
-        Add(SpinOp::Acquire, Object);
-    } else if (auto *Made = dyn_cast<CXXConstructExpr>(S)) {
-      if (Made->getNumArgs() > 0 &&
-          !Made->getConstructor()->isCopyOrMoveConstructor() &&
-          isGuard(Made->getConstructor()->getParent())) {
-        SpinSite &Site = Add(SpinOp::Acquire, objectOf(Made->getArg(0)));
-        Site.IsGuard = true;
-        Site.Parents.assign(Parents.begin(), Parents.end());
-      }
-    } else if (auto *Call = dyn_cast<CallExpr>(S); Call || isa<AtomicExpr>(S)) {
-      if (std::optional<AtomicOp> Op = matchAtomicOp(cast<Expr>(S))) {
-        if (Op->Kind == AtomicKind::Store)
-          Add(SpinOp::Release, objectOf(Op->Object));
-        return;
-      }
-      SpinOp Op = of(Call->getDirectCallee());
-      // A function whose result is tested may have failed to take the lock.
-      if ((Op == SpinOp::Acquire && !isTested(*Call, Parents)) ||
-          Op == SpinOp::Release)
-        Add(Op, lockOf(*Call));
-    } else if (auto *Assign = dyn_cast<BinaryOperator>(S);
-               Assign && Assign->getOpcode() == BO_Assign) {
-      QualType T = Assign->getLHS()->getType();
-      if ((T.isVolatileQualified() || isAtomicType(T)) &&
-          isConstant(Assign->getRHS(), Context))
-        Add(SpinOp::Release, objectOf(Assign->getLHS()));
-    }
-  });
-  return Sites;
 }
 
 } // namespace vfriendly::tidy

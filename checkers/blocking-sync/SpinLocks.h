@@ -49,6 +49,15 @@ struct SpinSite {
 /// Returns what a function or macro of this name does to a spin lock.
 SpinOp spinOpByName(llvm::StringRef Name);
 
+bool isConstant(const clang::Expr *E, const clang::ASTContext &Context);
+
+/// Returns the variable or field that assembly changes in memory; null if there
+/// is not exactly one.
+const clang::ValueDecl *changedBy(const clang::GCCAsmStmt &Asm);
+
+/// Returns true for the name of a guard's method that releases the lock early.
+bool isReleaseOfGuard(llvm::StringRef Name);
+
 class SpinLocks {
 public:
   /// Records the use of a macro for which spinOpByName returns Op. pre: Where
@@ -64,8 +73,10 @@ public:
   /// Returns what a call of Callee does to the lock that is its argument or its
   /// object.
   SpinOp of(const clang::FunctionDecl *Callee, unsigned Depth = 0);
+  /// The same, for a lock that may be declared as a spin lock by its type only.
+  SpinOp of(const clang::CallExpr &Call, unsigned Depth = 0);
   /// Returns true for a class that takes a spin lock in its constructor and
-  /// releases it in its destructor.
+  /// releases it in its destructor, or has a method for that.
   bool isGuard(const clang::CXXRecordDecl *Class);
 
 private:
@@ -77,13 +88,17 @@ private:
   /// Returns the lock that a call takes or releases.
   static const clang::ValueDecl *lockOf(const clang::CallExpr &Call);
   bool isLock(const clang::CXXRecordDecl *Class);
+  bool hasRelease(const clang::CXXRecordDecl &Class);
   bool takesInConstructor(const clang::CXXRecordDecl &Class);
 
   /// Returns true if a call in F may try to take a lock.
   bool mayTry(const FunctionSync &F, unsigned Depth);
 
   const SyncModel *Model = nullptr;
-  std::map<clang::SourceLocation, SpinOp> Macros;
+  using MacroUses = std::map<clang::SourceLocation, SpinOp>;
+  MacroUses Macros;
+  llvm::iterator_range<MacroUses::const_iterator>
+  macrosIn(const FunctionSync &F, const clang::ASTContext &Context) const;
   llvm::DenseMap<const clang::FunctionDecl *, SpinOp> Known;
   llvm::DenseMap<const clang::CXXRecordDecl *, bool> Guards;
 };

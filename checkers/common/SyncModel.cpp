@@ -158,13 +158,17 @@ public:
     ++Into.Nodes;
     if (auto *Made = dyn_cast<CXXConstructExpr>(S))
       return construct(*Made, Parents);
-    Into.HasAtomics |= isa<AtomicExpr, GCCAsmStmt>(S);
-    if (isa<AtomicExpr>(S))
-      Into.Polls |= innermostLoop(Parents) != nullptr;
+    if (isa<AtomicExpr, GCCAsmStmt>(S))
+      addAtomic(Parents);
     auto *Call = dyn_cast<CallExpr>(S);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (!Callee)
+    if (!Callee) {
+      auto *For = dyn_cast<ForStmt>(S);
+      Into.HasUnnamed |=
+          Call || isa<CXXNewExpr, CXXDeleteExpr>(S) ||
+          (For && isa_and_nonnull<CompoundAssignOperator>(For->getInc()));
       return;
+    }
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {
       if (emplacesThread(*Member)) {
         add(SyncKind::CreateThread, Call, Member->getImplicitObjectArgument(),
@@ -214,10 +218,8 @@ public:
     if (!Callee->isDefined() &&
         whatNameTells(identifierOf(Callee)) == NameTells::Delays)
       add(SyncKind::Sleep, Call, nullptr, Parents);
-    if (matchAtomicOp(Call)) {
-      Into.HasAtomics = true;
-      Into.Polls |= innermostLoop(Parents) != nullptr;
-    }
+    if (matchAtomicOp(Call))
+      addAtomic(Parents);
     Into.Calls.push_back({Call, Callee, {Parents.begin(), Parents.end()}});
   }
 
@@ -273,6 +275,11 @@ private:
     bool MayOutlive = isa<ReturnStmt>(Parents.back());
     Site.Object = takenBy(Parents, &MayOutlive);
     Site.JoinsItself = JoinsAtEnd && !MayOutlive;
+  }
+
+  void addAtomic(ArrayRef<const Stmt *> Parents) {
+    Into.HasAtomics = true;
+    Into.Polls |= innermostLoop(Parents) != nullptr;
   }
 
   SyncSite &add(SyncKind Kind, const Expr *Site, const Expr *Object,

@@ -83,11 +83,13 @@ struct FunctionSync {
   /// Calls of functions that are not recognized by name.
   std::vector<CallSite> Calls;
   std::vector<MakeSite> Makes;
-  /// True if a loop contains an atomic operation other than by a call that is
-  /// in Calls.
+  /// True if a loop contains an atomic operation or assembly.
   bool Polls = false;
   /// True if there is an atomic operation or assembly.
   bool HasAtomics = false;
+  /// True if there is a new- or delete-expression, a call through a pointer or
+  /// a `for` loop with steps of its own.
+  bool HasUnnamed = false;
   /// The number of statements and expressions.
   unsigned Nodes = 0;
 };

@@ -170,6 +170,71 @@ void calls(void (*callback)(int)) {
   pthread_spin_unlock(&spin);
 }
 
+static void by_way(void (*callback)(int)) { callback(count); }
+void calls_below(void (*callback)(int)) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'spin' while 'by_way' calls through a pointer
+  pthread_spin_lock(&spin);
+  by_way(callback);
+  pthread_spin_unlock(&spin);
+}
+
+// Another unit's, whose names tell what they do.
+int net_dev_set_mtu(int, int), net_dev_get_mtu(int), json_write_name(void *), reg_write_name(void *);
+void commands(void *out) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'spin' while 'net_dev_set_mtu' commands a device: {{.*}}; move it out of the section
+  pthread_spin_lock(&spin);
+  net_dev_set_mtu(count, 9000);
+  pthread_spin_unlock(&spin);
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'spin' while 'json_write_name' writes or logs
+  pthread_spin_lock(&spin);
+  json_write_name(out);
+  pthread_spin_unlock(&spin);
+}
+// Not reported: they ask, or do not tell.
+void asks(void *out) {
+  pthread_spin_lock(&spin);
+  count = net_dev_get_mtu(count) + reg_write_name(out);
+  pthread_spin_unlock(&spin);
+}
+
+// A read-write lock of macros: a writer adds its bit and the count, and looks at the sum; it gives back what it added.
+#define WRITER 0x10000u
+#define add_and_get(w, n) ({ unsigned r = (n); __asm__ volatile("lock xaddl %0, %1" : "=r"(r), "+m"(*(w)) : "0"(r)); r; })
+#define try_write(w) ({ unsigned old = add_and_get(w, WRITER + 1); if (old) __atomic_fetch_sub(w, WRITER + 1, __ATOMIC_RELAXED); !old; })
+#define take_write(w) do { while (!try_write(w)) __asm__ volatile("pause"); } while (0)
+#define drop_write(w) __atomic_fetch_sub(w, WRITER + 1, __ATOMIC_RELEASE)
+struct table {
+  unsigned lock, other;
+};
+void write_locked(struct table *t, void *p) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'lock' while 'free' allocates or releases memory
+  take_write(&t->lock);
+  free(p);
+  drop_write(&t->lock);
+}
+// Not reported: after the release, and a counter that several threads share out work by.
+void write_unlocked(struct table *t, void *p) {
+  take_write(&t->lock);
+  count++;
+  drop_write(&t->lock);
+  free(p);
+}
+void share_out(struct table *t, void **p, unsigned n) {
+  unsigned i;
+  while ((i = __atomic_fetch_add(&t->other, 1, __ATOMIC_RELAXED)) < n)
+    p[i] = malloc(8);
+  free(p);
+  __atomic_fetch_sub(&t->other, 1, __ATOMIC_RELAXED);
+}
+// Not reported: executed once.
+void once(struct table *t, void *p) {
+  do {
+    __atomic_exchange_n(&t->other, 1, __ATOMIC_ACQUIRE);
+  } while (0);
+  free(p);
+  __atomic_store_n(&t->other, 0, __ATOMIC_RELEASE);
+}
+
 int forks(void) {
   // CHECK: :[[@LINE+1]]:3: warning: holds 'spin' while 'fork' copies the process: {{.*}}; release the lock before or take it in pthread_atfork
   pthread_spin_lock(&spin);

@@ -58,6 +58,63 @@ void nested() {
   ++count;
 }
 
+// A lock that another unit waits for: only the name of its type says that it spins.
+template <bool spins> struct RwLock {
+  std::atomic<int> word{0};
+  void wait();
+  void wr_lock() {
+    if (word.fetch_or(1))
+      wait();
+  }
+  void wr_unlock() { word.fetch_and(~1); }
+};
+typedef RwLock<true> rw_spin_lock_low;
+typedef RwLock<false> rw_lock_low;
+struct PageLatch {
+  rw_spin_lock_low low;
+  void lock() { low.wr_lock(); }
+  void unlock() { low.wr_unlock(); }
+};
+PageLatch page;
+rw_lock_low sleeps;
+void ofType(int *p) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'page' while 'delete' allocates or releases memory
+  page.lock();
+  delete p;
+  page.unlock();
+  sleeps.wr_lock(); // Not reported.
+  delete p;
+  sleeps.wr_unlock();
+}
+
+// A guard that its user must leave.
+struct Region {
+  explicit Region(Latch &l) : held(l) { held.lock(); }
+  ~Region() {
+    if (!left)
+      abort();
+  }
+  void Leave() {
+    held.unlock();
+    left = true;
+  }
+  Latch &held;
+  bool left = false;
+};
+int leaves(char *p, int *q) {
+  // CHECK: :[[@LINE+1]]:10: warning: holds 'latch' while 'munmap' enters the kernel
+  Region in(latch);
+  if (!p) {
+    in.Leave();
+    delete q;
+    return 0;
+  }
+  munmap(p, 4096);
+  in.Leave();
+  delete q;
+  return 1;
+}
+
 // Not reported: the program ends after it.
 void fails(int n) {
   Scope in(latch);

@@ -1,0 +1,160 @@
+//===- SpinSites.cpp - What a function takes and releases -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/SpinLocks.h"
+
+#include "checkers/common/AtomicOps.h"
+#include "checkers/common/SourceText.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+llvm::iterator_range<SpinLocks::MacroUses::const_iterator>
+SpinLocks::macrosIn(const FunctionSync &F, const ASTContext &Context) const {
+  const SourceManager &SM = Context.getSourceManager();
+  SourceRange Body = F.Function->getBody()->getSourceRange();
+  auto Begin = Macros.lower_bound(SM.getExpansionLoc(Body.getBegin()));
+  return {Begin, std::find_if(Begin, Macros.end(), [&](const auto &Use) {
+            return !(Use.first < SM.getExpansionLoc(Body.getEnd()));
+          })};
+}
+
+bool SpinLocks::mayTake(const FunctionSync &F, const ASTContext &Context) {
+  for (const auto &[Where, Op] : macrosIn(F, Context))
+    if (Op == SpinOp::Acquire)
+      return true;
+  return F.Polls ||
+         llvm::any_of(F.Syncs,
+                      [&](const SyncSite &S) {
+                        auto *Made = dyn_cast<CXXConstructExpr>(S.Site);
+                        return S.Kind == SyncKind::SpinLock ||
+                               (Made &&
+                                isGuard(Made->getConstructor()->getParent()));
+                      }) ||
+         llvm::any_of(F.Calls,
+                      [&](const CallSite &C) {
+                        return of(*C.Call) == SpinOp::Acquire;
+                      }) ||
+         llvm::any_of(F.Makes, [&](const MakeSite &M) {
+           return isGuard(M.Made->getConstructor()->getParent());
+         });
+}
+
+bool SpinLocks::mayTry(const FunctionSync &F, unsigned Depth) {
+  return llvm::any_of(F.Calls, [&](const CallSite &C) {
+    return of(*C.Call, Depth) == SpinOp::Try;
+  });
+}
+
+/// Returns false if no macro's expansion begins with S and not with what is
+/// around it. Asking where S begins costs a walk.
+static bool maybeExpansion(const Stmt *S, ArrayRef<const Stmt *> Parents) {
+  return Parents.empty() || !isa<Expr>(Parents.back()) ||
+         isa<CallExpr, AtomicExpr, StmtExpr, ParenExpr>(S);
+}
+
+/// Returns the first argument of the macro of which S is the expansion that
+/// names a variable or field.
+static const ValueDecl *lockInMacro(const Stmt *S, const SourceManager &SM) {
+  const ValueDecl *Object = nullptr;
+  forEachStmt(S, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+    auto *E = dyn_cast<Expr>(Below);
+    if (Object || !E || !SM.isMacroArgExpansion(E->getBeginLoc()))
+      return;
+    if (E->getType()->isPointerType() || E->isLValue())
+      Object = objectOf(E);
+  });
+  return Object;
+}
+
+/// Returns true if the result of Call decides where its function goes on.
+static bool isTested(const CallExpr &Call, ArrayRef<const Stmt *> Parents) {
+  const Stmt *Below = &Call;
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (auto *If = dyn_cast<IfStmt>(S))
+      return If->getCond() == Below;
+    if (isLoop(S))
+      return loopCondition(S) == Below;
+    if (!isa<Expr>(S))
+      return false;
+    Below = S;
+  }
+  return false;
+}
+
+std::vector<SpinSite> SpinLocks::sitesOf(const FunctionSync &F,
+                                         const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  std::vector<SpinSite> Sites;
+  llvm::DenseSet<SourceLocation> Seen;
+  bool MayPoll = F.HasAtomics || mayTry(F, 1);
+  bool HasMacros = !macrosIn(F, Context).empty();
+  // The part of a macro that takes or releases, and the number of its parents.
+  const Stmt *Expanded = nullptr;
+  size_t Depth = 0;
+  forEachStmt(F.Function->getBody(), [&](const Stmt *S,
+                                         ArrayRef<const Stmt *> Parents) {
+    auto Add = [&](SpinOp Op, const ValueDecl *Object) -> SpinSite & {
+      Sites.push_back({Op, S, Object, false, SourceLocation(), {}});
+      return Sites.back();
+    };
+    if (Expanded && Parents.size() > Depth && Parents[Depth] == Expanded)
+      return;
+    if (HasMacros && maybeExpansion(S, Parents) &&
+        S->getBeginLoc().isMacroID()) {
+      SourceLocation Where = SM.getExpansionLoc(S->getBeginLoc());
+      if (auto Macro = Macros.find(Where); Macro != Macros.end()) {
+        Expanded = S;
+        Depth = Parents.size();
+        if (Seen.insert(Where).second)
+          Add(Macro->second, lockInMacro(S, SM)).Macro = Where;
+        return;
+      }
+    }
+    if (isLoop(S)) {
+      const ValueDecl *Object = nullptr;
+      if (MayPoll && polls(*S, 0, Context, &Object))
+        Add(SpinOp::Acquire, Object);
+    } else if (auto *Made = dyn_cast<CXXConstructExpr>(S)) {
+      if (Made->getNumArgs() > 0 &&
+          !Made->getConstructor()->isCopyOrMoveConstructor() &&
+          isGuard(Made->getConstructor()->getParent())) {
+        SpinSite &Site = Add(SpinOp::Acquire, objectOf(Made->getArg(0)));
+        Site.IsGuard = true;
+        Site.Parents.assign(Parents.begin(), Parents.end());
+      }
+    } else if (auto *Call = dyn_cast<CallExpr>(S); Call || isa<AtomicExpr>(S)) {
+      if (std::optional<AtomicOp> Op = matchAtomicOp(cast<Expr>(S))) {
+        if (Op->Kind == AtomicKind::Store || Op->Kind == AtomicKind::Modify)
+          Add(SpinOp::Release, objectOf(Op->Object));
+        return;
+      }
+      SpinOp Op = of(*Call);
+      // A function whose result is tested may have failed to take the lock.
+      if ((Op == SpinOp::Acquire && !isTested(*Call, Parents)) ||
+          Op == SpinOp::Release)
+        Add(Op, lockOf(*Call));
+    } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
+      if (const ValueDecl *Object = changedBy(*Asm))
+        Add(SpinOp::Release, Object);
+    } else if (auto *Assign = dyn_cast<BinaryOperator>(S);
+               Assign && Assign->getOpcode() == BO_Assign) {
+      QualType T = Assign->getLHS()->getType();
+      if ((T.isVolatileQualified() || isAtomicType(T)) &&
+          isConstant(Assign->getRHS(), Context))
+        Add(SpinOp::Release, objectOf(Assign->getLHS()));
+    }
+  });
+  return Sites;
+}
+
+} // namespace vfriendly::tidy
