@@ -56,7 +56,8 @@ struct BroadcastCheck final : SyncCheck {
 };
 
 /// Reports what may sleep or take long while a spin lock is held, and spin
-/// locks that a signal handler takes.
+/// locks that a signal handler, the child of a fork or a thread of real-time
+/// priority takes.
 struct HeldCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
   void registerPPCallbacks(const clang::SourceManager &Sources,

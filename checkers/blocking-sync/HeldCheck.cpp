@@ -23,6 +23,7 @@
 #include "checkers/blocking-sync/Checks.h"
 
 #include "checkers/blocking-sync/HeldFix.h"
+#include "checkers/blocking-sync/LockTakers.h"
 #include "checkers/blocking-sync/LongCalls.h"
 #include "checkers/common/SourceText.h"
 
@@ -319,7 +320,7 @@ public:
       if (Take.Op == SpinOp::Acquire)
         inspect(F, Take, In);
   }
-  void inspectHandlers();
+  void inspectTakers();
 
 private:
   /// Returns false only if Calls.match returns nothing for each part of F. Does
@@ -337,15 +338,12 @@ private:
   void inspect(const FunctionSync &F, const SpinSite &Take,
                FunctionSections &In);
 
-  void inspectHandler(const FunctionSync &F, unsigned Depth);
-
   HeldCheck &Check;
   const SyncModel &Model;
   const ASTContext &Context;
   LongCalls Calls;
   /// What may take long in the function that is inspected.
   llvm::DenseMap<const Stmt *, LongCall> LongIn;
-  llvm::DenseSet<const FunctionDecl *> Handlers;
 };
 
 void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
@@ -387,93 +385,42 @@ void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
   }
 }
 
-/// Maximum depth of calls from a signal handler to what takes a lock.
-static constexpr unsigned MaxHandlerDepth = 3;
-
-/// Returns true for the type of a signal handler.
-static bool isHandlerType(const FunctionDecl &F) {
-  if (!F.getReturnType()->isVoidType())
-    return false;
-  if (F.getNumParams() == 1)
-    return F.getParamDecl(0)->getType()->isSpecificBuiltinType(
-        BuiltinType::Int);
-  return F.getNumParams() == 3 &&
-         F.getParamDecl(0)->getType()->isSpecificBuiltinType(
-             BuiltinType::Int) &&
-         F.getParamDecl(1)->getType()->isPointerType() &&
-         F.getParamDecl(2)->getType()->isVoidPointerType();
-}
-
-/// Returns true if F blocks signals.
-static bool blocksSignals(const FunctionSync &F) {
-  auto Blocks = [](StringRef Name) {
-    return Name.contains("sigprocmask") || Name.contains("sigmask") ||
-           (Name.contains_insensitive("signal") &&
-            Name.contains_insensitive("block"));
-  };
-  return llvm::any_of(F.Calls,
-                      [&](const CallSite &C) {
-                        return Blocks(identifierOf(C.Callee));
-                      }) ||
-         llvm::any_of(F.Makes, [&](const MakeSite &M) {
-           return Blocks(identifierOf(M.Made->getConstructor()->getParent()));
-         });
-}
-
-void HeldCheck::Sections::inspectHandlers() {
-  // Only functions that install a handler are searched for one.
-  for (const FunctionSync &F : Model.functions()) {
-    if (llvm::none_of(F.Calls, [](const CallSite &C) {
-          return llvm::is_contained({"sigaction", "signal"},
-                                    identifierOf(C.Callee));
-        }))
+void HeldCheck::Sections::inspectTakers() {
+  for (const LockTaker &Taker : findLockTakers(Model, Check.Locks, Context)) {
+    SourceLocation Where = Context.getSourceManager().getExpansionLoc(
+        Taker.Take.Site->getBeginLoc());
+    const FunctionDecl &In = *Taker.Function->Function;
+    if (!Check.claim(Where, &In, Context))
       continue;
-    forEachStmt(F.Function->getBody(), [&](const Stmt *S,
-                                           ArrayRef<const Stmt *>) {
-      auto *Ref = dyn_cast<DeclRefExpr>(S);
-      auto *Handler = Ref ? dyn_cast<FunctionDecl>(Ref->getDecl()) : nullptr;
-      if (!Handler || !isHandlerType(*Handler))
-        return;
-      if (const FunctionSync *Found = Model.of(Handler))
-        Handlers.insert(Found->Function);
-    });
-  }
-  for (const FunctionSync &F : Model.functions())
-    if (Handlers.contains(F.Function))
-      inspectHandler(F, 0);
-}
-
-void HeldCheck::Sections::inspectHandler(const FunctionSync &F,
-                                         unsigned Depth) {
-  if (Check.Locks.mayTake(F, Context))
-    for (const SpinSite &Take : Check.Locks.sitesOf(F, Context)) {
-      SourceLocation Where =
-          Context.getSourceManager().getExpansionLoc(Take.Site->getBeginLoc());
-      if (Take.Op != SpinOp::Acquire)
-        continue;
-      // All others that take the lock may block the signal meanwhile.
-      if (llvm::any_of(Model.functions(), [&](const FunctionSync &Other) {
-            return &Other != &F && blocksSignals(Other) &&
-                   Check.Locks.mayTake(Other, Context);
-          }))
-        continue;
-      if (Check.claim(Where, F.Function, Context))
-        Check.report(Where, Take.Site->getSourceRange(), *F.Function,
-                     "takes " + nameOf(Take.Object) + " in a signal handler",
-                     "block the signal while the lock is held",
-                     "it polls for ever if it interrupts the holder");
+    auto Report = [&](StringRef Who, StringRef Cost, StringRef Remedy) {
+      Check.report(Where, Taker.Take.Site->getSourceRange(), In,
+                   "takes " + nameOf(Taker.Take.Object) + " in " + Who, Remedy,
+                   Cost);
+    };
+    switch (Taker.Kind) {
+    case TakerKind::Handler:
+      Report("a signal handler",
+             "it polls for ever if it interrupts the holder",
+             "block the signal while the lock is held");
+      break;
+    case TakerKind::Child:
+      Report("the child of a fork",
+             "it polls for ever if another thread held it",
+             "take it in a handler of pthread_atfork");
+      break;
+    case TakerKind::RealTime:
+      Report("a thread of real-time priority",
+             "it polls for ever on the CPU that the holder waits for",
+             "use a mutex with PTHREAD_PRIO_INHERIT");
+      break;
     }
-  if (Depth < MaxHandlerDepth)
-    for (const CallSite &C : F.Calls)
-      if (const FunctionSync *Callee = Model.of(C.Callee);
-          Callee && Check.Locks.of(C.Callee) == SpinOp::None)
-        inspectHandler(*Callee, Depth + 1);
+  }
 }
 
 void HeldCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   Locks.use(Model);
   Sections All(*this, Model, Context);
-  All.inspectHandlers();
+  All.inspectTakers();
   for (const FunctionSync &F : Model.functions())
     All.inspect(F);
 }
