@@ -19,10 +19,11 @@
  * Setting it with no waiter awake leaves parked threads asleep for ever; so it
  * is void in a forked child: GENERATION says in which process it was set.
  *
- * RECORDED: acquisitions are recorded, for statistics (sites.h) or for waiters
- * that look whether the holder's vCPU runs (vcpu_state.h), so the inlined part
- * of mutex.h calls the functions below each time. Set by init or by the first
- * holder that had to wait, and never cleared.
+ * RECORDED: acquisitions are recorded, for statistics (sites.h), for waiters
+ * that look whether the holder's vCPU runs (vcpu_state.h) or to request a
+ * longer time slice (slice.h), so the inlined part of mutex.h calls the
+ * functions below each time. Set by init or by the first holder that had to
+ * wait, and never cleared.
  *
  * SKIPS: how many unlocks relied on SPINNING, modulo 256. It tells the spinner
  * that it was bypassed. A wrong value costs an examination of the queue, or a
@@ -50,6 +51,7 @@
 #include "blocking-sync/waiting.h"
 #include "common/plain_lock.h"
 #include "common/sites.h"
+#include "common/slice.h"
 #include "platform/linux/vcpu_state.h"
 #include "spin-wait/limit.h"
 
@@ -76,6 +78,9 @@
 #define VF_HAND_OVER_NS 1000000u
 #endif
 #define VF_HANDED_UNIT_LOG2 10
+/* A bit of the time handed_, which as a time means a microsecond: the holder
+ * has requested a longer slice. Only the holder reads and writes handed_. */
+#define REQUESTED 1u
 
 static uint32_t generation_bits(void) {
   return vf_generation() << GENERATION_SHIFT;
@@ -270,6 +275,9 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
 /* Records the acquisition. pre: the caller holds the lock, and RECORDED is set.
  */
 static inline void record(vf_mutex *mutex, uintptr_t site) {
+  if (vf_slice_is_there())
+    mutex->handed_ =
+        (mutex->handed_ & ~REQUESTED) | (vf_slice_begin() ? REQUESTED : 0);
   if (vf_vcpu_states_are_there())
     __atomic_store_n(&mutex->holder_cpu_, vf_cpu_plus_1(), __ATOMIC_RELAXED);
   if (vf_sites_are_on())
@@ -279,7 +287,7 @@ static inline void record(vf_mutex *mutex, uintptr_t site) {
 /* Records an acquisition that had to wait, and those to come. pre: the caller
  * holds the lock. */
 static void record_all(vf_mutex *mutex, uintptr_t site) {
-  if (!vf_vcpu_states_are_there() && !vf_sites_are_on())
+  if (!vf_vcpu_states_are_there() && !vf_sites_are_on() && !vf_slice_is_there())
     return;
   if (!(load(mutex) & RECORDED))
     __atomic_fetch_or(&mutex->word_, RECORDED, __ATOMIC_RELAXED);
@@ -422,7 +430,7 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   uint64_t now = vf_now_ns();
   bool hand_over = is_due(now, first, mutex->handed_);
   if (hand_over)
-    mutex->handed_ = (uint32_t)(now >> VF_HANDED_UNIT_LOG2);
+    mutex->handed_ = (uint32_t)(now >> VF_HANDED_UNIT_LOG2) & ~REQUESTED;
   for (;;) {
     uint32_t without = word & ~(SKIPS | PARKED);
     uint32_t left = without | (more ? PARKED : 0);
@@ -464,7 +472,7 @@ static __attribute__((noinline)) int unlock_slowly(vf_mutex *mutex) {
   return 0;
 }
 
-VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
+static inline int unlock_recorded(vf_mutex *mutex) {
   /* Threads have waited for this mutex before, and none does now. The word of a
    * mutex with VF_SHARED never has this value. */
   uint32_t word = load(mutex);
@@ -472,6 +480,16 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
       change(mutex, &word, RECORDED, __ATOMIC_RELEASE))
     return 0;
   return unlock_slowly(mutex);
+}
+
+VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
+  bool requested = vf_slice_is_there() && (mutex->handed_ & REQUESTED);
+  if (requested)
+    mutex->handed_ &= ~REQUESTED;
+  int result = unlock_recorded(mutex);
+  if (requested)
+    vf_slice_end();
+  return result;
 }
 
 VF_API int vf_mutex_unlock(vf_mutex *mutex) {

@@ -11,6 +11,7 @@
 #include "preload/libc.h"
 #include "blocking-sync/parking_table.h"
 #include "common/environment.h"
+#include "common/slice.h"
 #include "platform/linux/privilege.h"
 #include "preload/next.h"
 #include <dlfcn.h>
@@ -202,7 +203,8 @@ uint32_t vf_libc_decide(void) {
     else if (!complete && !vf_is_privileged() &&
              __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
       complain(mode);
-    if ((mode & VF_MUTEXES) && !vf_env_get("VF_STATS"))
+    vf_slice_prepare();
+    if ((mode & VF_MUTEXES) && !vf_env_get("VF_STATS") && !vf_slice_is_there())
       mode |= VF_QUICK_MUTEXES;
     __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   }

@@ -86,7 +86,8 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 /* Whether the library also handles conditions whose broadcasts wake several
  * waiters. */
 #define VF_CROWDS 128u
-/* Whether the library handles mutexes and counts nothing: without VF_STATS. */
+/* Whether the library handles mutexes, counts nothing (without VF_STATS) and
+ * requests no longer slices. */
 #define VF_QUICK_MUTEXES 256u
 
 extern uint32_t vf_libc_mode;

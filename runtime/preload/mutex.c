@@ -34,6 +34,7 @@
 #include "preload/mutex.h"
 #include "common/process_wide.h"
 #include "common/sites.h"
+#include "common/slice.h"
 #include "preload/libc.h"
 #include "preload/next.h"
 #include "preload/spin.h"
@@ -129,8 +130,16 @@ static int lock_again(pthread_mutex_t *mutex) {
   return 0;
 }
 
+/* The mutex for which this thread has requested a longer slice. libc's own
+ * functions may release one unnoticed: it then counts until its next release.
+ */
+static __thread __attribute__((tls_model("initial-exec")))
+const pthread_mutex_t *requested_for;
+
 /* Records the caller as the owner, and adds users to __nusers. */
 static int taken(pthread_mutex_t *mutex, unsigned users) {
+  if (vf_slice_is_there() && vf_slice_begin())
+    requested_for = mutex;
   set_owner(mutex, vf_libc_tid());
   mutex->__data.__nusers += users;
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP)
@@ -287,6 +296,10 @@ static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
   /* From here on the mutex may be destroyed: only its address is used. */
   if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS)
     wake_one(lock, site);
+  if (vf_slice_is_there() && requested_for == mutex) {
+    requested_for = NULL;
+    vf_slice_end();
+  }
 }
 
 static __attribute__((noinline)) int
