@@ -94,7 +94,8 @@ bool namesDevice(StringRef Name) {
 }
 
 bool namesBlocking(StringRef Name) {
-  return is_contained(wordsOf(Name), "wait");
+  return any_of(wordsOf(Name),
+                [](StringRef W) { return W == "wait" || W == "park"; });
 }
 
 } // namespace vfriendly

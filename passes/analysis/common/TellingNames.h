@@ -42,7 +42,7 @@ bool namesWork(llvm::StringRef Name);
 bool namesDevice(llvm::StringRef Name);
 
 /// Returns true if a function of this name may block until it is woken:
-/// cond_wait, waitFor.
+/// cond_wait, waitFor, park.
 bool namesBlocking(llvm::StringRef Name);
 
 } // namespace vfriendly

@@ -216,13 +216,27 @@ static bool storesGlobally(const CallBase &Call) {
          });
 }
 
+/// Returns true if V is what a call has returned, perhaps one in the iteration
+/// before, and is compared with something.
+static bool isTestedResult(const Value *V) {
+  if (auto *Phi = dyn_cast<PHINode>(V))
+    return any_of(Phi->incoming_values(), [](const Value *In) {
+      return !isa<PHINode>(In) && isTestedResult(In);
+    });
+  return isa<CallBase>(V) &&
+         any_of(V->users(), [](const User *U) { return isa<ICmpInst>(U); });
+}
+
 CallEffect promisedEffect(const CallBase &Call) {
   const std::string Name = calledName(Call);
   switch (whatNameTells(Name)) {
   case NameTells::Pauses:
-    // POSIX's pause blocks until a signal arrives. A hint has no result.
-    return Name == "pause" && !Call.getType()->isVoidTy() ? CallEffect::Other
-                                                          : CallEffect::Pause;
+    // POSIX's pause blocks until a signal arrives; a hint has no result. A
+    // generator's yield passes on what was found.
+    return (Name == "pause" && !Call.getType()->isVoidTy()) ||
+                   any_of(Call.args(), isTestedResult)
+               ? CallEffect::Other
+               : CallEffect::Pause;
   case NameTells::Delays:
     return CallEffect::Sleep;
   case NameTells::ReadsClock:

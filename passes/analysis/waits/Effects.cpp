@@ -95,7 +95,7 @@ static const Value *lockOf(const CallBase &Call) {
 struct Change {
   enum {
     Adds, ///< Adds or subtracts Amount or, if Amount is null, adds Constant.
-    Sets, ///< Writes Amount, a constant.
+    Sets, ///< Writes Amount.
     Locks ///< Takes or releases the lock at Address.
   } How;
   const Value *Address;
@@ -103,11 +103,18 @@ struct Change {
   bool Inverts = false; ///< Subtracts or releases.
   int64_t Constant = 0;
 
+  /// Returns true if it writes what was there before.
+  bool restores() const {
+    auto *Read = dyn_cast<LoadInst>(Amount);
+    return Read && Read->getPointerOperand() == Address;
+  }
   bool undoes(const Change &Other) const {
     if (How != Other.How || Address != Other.Address)
       return false;
     if (How == Sets)
-      return Amount != Other.Amount;
+      return Amount != Other.Amount &&
+             ((isa<ConstantInt>(Amount) && isa<ConstantInt>(Other.Amount)) ||
+              restores() || Other.restores());
     return Amount || How == Locks
                ? Amount == Other.Amount && Inverts != Other.Inverts
                : !Other.Amount && Constant == -Other.Constant;
@@ -157,9 +164,8 @@ static std::optional<Change> changeBy(const Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I))
     return changeByCall(*Call);
   if (auto *Store = dyn_cast<StoreInst>(&I))
-    if (isa<ConstantInt>(Store->getValueOperand()))
-      return Change{Change::Sets, Store->getPointerOperand(),
-                    Store->getValueOperand()};
+    return Change{Change::Sets, Store->getPointerOperand(),
+                  Store->getValueOperand()};
   auto *RMW = dyn_cast<AtomicRMWInst>(&I);
   if (!RMW)
     return std::nullopt;
@@ -184,9 +190,9 @@ static bool adds(const Instruction &I) {
 }
 
 /// Returns true if L also undoes the change, like a reader that registers by
-/// incrementing a number or by writing a constant, then finds a writer and
-/// deregisters, or an iteration that takes a lock and releases it. Each failed
-/// iteration then leaves the same value in memory.
+/// incrementing a number or by writing a constant or what it restores later,
+/// then finds a writer and deregisters, or an iteration that takes a lock and
+/// releases it. Each failed iteration then leaves the same value in memory.
 static bool isUndone(const Change &By, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {

@@ -151,7 +151,8 @@ struct Effect {
     Releases,  ///< It takes a lock and releases it.
     Succeeds,  ///< Only a try that has succeeded leads there: an exit tests a
                ///< value that is a constant on other paths.
-    Retracts,  ///< It writes a constant, and another at the same address.
+    Retracts,  ///< It writes a constant, and another at the same address, or
+               ///< what was there before.
     Unknown,   ///< A call that is a hint, a clock or a poll by its name or by
                ///< the use of its result.
     Counts,    ///< A count, an extreme or a random number that nobody polls.

@@ -128,3 +128,31 @@ void not_said(void) {
 
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}
+
+// Inside a section of its own, which is left as it was before.
+struct section { atomic_ulong in; };
+extern atomic_ulong epoch;
+void take_in_section(struct section *mine, atomic_int *bucket) {
+  // expected-remark@+2 {{may do more than wait: each iteration registers the thread and retracts that}}
+  for (;;) {
+    unsigned long before = atomic_load_explicit(&mine->in, memory_order_relaxed);
+    atomic_store(&mine->in, before & 1 ? before : atomic_load(&epoch) | 1);
+    bool taken = atomic_exchange(bucket, 1) == 0;
+    atomic_store_explicit(&mine->in, before, memory_order_release);
+    if (taken)
+      return;
+    _mm_pause();
+  }
+}
+// What it leaves, others may wait for.
+void take_and_leave(struct section *mine, atomic_int *bucket) {
+  for (;;) {
+    unsigned long before = atomic_load_explicit(&mine->in, memory_order_relaxed);
+    atomic_store(&mine->in, before & 1 ? before : atomic_load(&epoch) | 1);
+    bool taken = atomic_exchange(bucket, 1) == 0;
+    atomic_store_explicit(&mine->in, before + 2, memory_order_release);
+    if (taken)
+      return;
+    _mm_pause();
+  }
+}

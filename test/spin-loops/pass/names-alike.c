@@ -60,3 +60,18 @@ void spin_for_signal(void) {
     spin_pause();
 }
 void on_signal(int n) { signals = n; }
+
+// A generator yields what it has found to its caller; a thread yields the CPU.
+long read_line(void *);
+long yield(long);
+void each_line(void *file) {
+  long line;
+  while ((line = read_line(file)) != 8)
+    yield(line);
+}
+long poll_line(void *file) {
+  long line;
+  while ((line = read_line(file)) == 8) // expected-remark {{it calls 'read_line', whose effects are unknown}}
+    yield(0);
+  return line;
+}
