@@ -236,7 +236,11 @@ def run(options):
         names = options.name or [s.name for s in setups.ALL.values() if s.smoke or not options.smoke]
         for name in names:
             print(f"== {name}", file=sys.stderr, flush=True)
-            report["setups"][name] = attack.run(setups.ALL[name])
+            try:
+                report["setups"][name] = attack.run(setups.ALL[name])
+            except KeyboardInterrupt:
+                report["setups"][name] = {"state": "not run", "reason": "interrupted"}
+                break
     place = os.path.abspath(options.out or os.path.join(tree.build, "attack"))
     os.makedirs(place, exist_ok=True)
     with open(os.path.join(place, "report.json"), "w", encoding="utf-8") as file:

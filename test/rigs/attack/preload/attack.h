@@ -28,4 +28,33 @@ static inline void ms(int n) {
     ;
 }
 
+/* Threads beside what is looked at, which allocate under a lock. */
+static pthread_mutex_t beside_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t beside[8];
+static int besides, beside_ends;
+
+static inline void *allocate(void *unused) {
+  for (unsigned i = 1; !__atomic_load_n(&beside_ends, __ATOMIC_RELAXED); ++i) {
+    pthread_mutex_lock(&beside_lock);
+    char *block = malloc(i * 37 % 5000 + 1);
+    pthread_mutex_unlock(&beside_lock);
+    *block = 1;
+    free(block);
+  }
+  return unused;
+}
+
+static inline void begin_beside(int threads) {
+  while (threads-- > 0)
+    if (pthread_create(&beside[besides], NULL, allocate, NULL) == 0)
+      ++besides;
+}
+
+static inline void end_beside(void) {
+  __atomic_store_n(&beside_ends, 1, __ATOMIC_RELAXED);
+  while (besides > 0)
+    pthread_join(beside[--besides], NULL);
+  beside_ends = 0;
+}
+
 #endif
