@@ -104,13 +104,14 @@ class FunctionSections {
 public:
   FunctionSections(const FunctionDecl &F, std::vector<SpinSite> Found,
                    const ASTContext &Context)
-      : F(F), Context(Context), SM(Context.getSourceManager()),
-        Sites(std::move(Found)) {
-    for (const SpinSite &S : Sites)
+      : F(F), Context(Context), Sites(std::move(Found)) {
+    for (const SpinSite &S : Sites) {
+      ByStmt[S.Site] = &S;
       if (S.Macro.isValid())
-        ByMacro[S.Macro] = &S;
-      else
-        ByStmt[S.Site] = &S;
+        forEachStmt(S.Site, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+          ByStmt[Below] = &S;
+        });
+    }
   }
 
   ArrayRef<SpinSite> sites() const { return Sites; }
@@ -122,13 +123,7 @@ public:
   }
 
   /// Returns the site that S is, or to whose macro it belongs; else null.
-  const SpinSite *siteOf(const Stmt *S) const {
-    if (auto Where = ByStmt.find(S); Where != ByStmt.end())
-      return Where->second;
-    if (ByMacro.empty() || !S->getBeginLoc().isMacroID())
-      return nullptr;
-    return ByMacro.lookup(SM.getExpansionLoc(S->getBeginLoc()));
-  }
+  const SpinSite *siteOf(const Stmt *S) const { return ByStmt.lookup(S); }
 
 private:
   std::vector<const Stmt *> ofGuard(const SpinSite &Take);
@@ -140,10 +135,8 @@ private:
 
   const FunctionDecl &F;
   const ASTContext &Context;
-  const SourceManager &SM;
   std::vector<SpinSite> Sites;
   llvm::DenseMap<const Stmt *, const SpinSite *> ByStmt;
-  llvm::DenseMap<SourceLocation, const SpinSite *> ByMacro;
   std::unique_ptr<CFG> Graph;
 };
 
