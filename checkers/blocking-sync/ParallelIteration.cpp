@@ -210,6 +210,17 @@ static bool isAfterFailure(const IfStmt &If, const Expr *E) {
   return IsIn;
 }
 
+/// Returns true if the branch of If that is in Parents ends the loop around it,
+/// as after an error.
+static bool endsLoop(const IfStmt &If, ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *Branch : {If.getThen(), If.getElse()}) {
+    auto *Block = dyn_cast_or_null<CompoundStmt>(Branch);
+    if (Block && !Block->body_empty() && llvm::is_contained(Parents, Block))
+      return isa<BreakStmt, ReturnStmt, GotoStmt>(Block->body_back());
+  }
+  return false;
+}
+
 bool ParallelIteration::isRare(const Expr *Target) const {
   const ValueDecl *Object = Target ? objectOf(Target) : nullptr;
   for (const Stmt *S : llvm::reverse(Parents)) {
@@ -231,6 +242,7 @@ bool ParallelIteration::isRare(const Expr *Target) const {
                 Binary->getRHS()->EvaluateAsInt(Every, Context) &&
                 Every.Val.getInt() >= 64; // as in hasFewIterations
       });
+    Rare |= If && endsLoop(*If, Parents);
     if (Rare)
       return true;
   }

@@ -110,6 +110,15 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
                ? Given
                : nullptr;
   }
+  // A container that a function returns. A string may be short: those of the
+  // library, such as numbers, mostly are.
+  if (auto *Call = dyn_cast<CallExpr>(Init); Call && Call->isPRValue()) {
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    return Kind == "vector" || isOfNodes(Kind) ||
+                   (Kind == "basic_string" && Callee && !isOfStd(*Callee))
+               ? Call
+               : nullptr;
+  }
   auto *Construct = dyn_cast<CXXConstructExpr>(Init);
   // A stream allocates when it is first written to, and copies a locale.
   if (isStringStream(Kind))
@@ -322,6 +331,45 @@ static const Expr *appendsInLoop(const DeclRefExpr &Ref, const Stmt *Loop,
              : nullptr;
 }
 
+/// Returns the block in a loop that declares Variable; null if none does.
+static const CompoundStmt *blockOf(const VarDecl &Variable,
+                                   const FunctionView &View) {
+  for (const Stmt *Loop : View.loops()) {
+    const CompoundStmt *Found = nullptr;
+    forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      auto *Block = dyn_cast<CompoundStmt>(S);
+      if (!Block || Found)
+        return;
+      for (const Stmt *Part : Block->body())
+        if (auto *D = dyn_cast<DeclStmt>(Part);
+            D && llvm::is_contained(D->decls(), &Variable))
+          Found = Block;
+    });
+    if (Found)
+      return Found;
+  }
+  return nullptr;
+}
+
+/// Returns true if Block, within Loop, ends the loop or handles an exception:
+/// it runs once, if at all.
+static bool leavesLoop(const CompoundStmt &Block, const Stmt &Loop,
+                       const FunctionView &View) {
+  if (&Block == loopBody(&Loop))
+    return false;
+  const Stmt *Last = Block.body_back();
+  if (auto *E = dyn_cast<Expr>(Last))
+    Last = E->IgnoreUnlessSpelledInSource();
+  const FunctionDecl *Callee = calleeOf(Last);
+  if (isa<ReturnStmt, BreakStmt, GotoStmt, CXXThrowExpr>(Last) ||
+      (Callee && Callee->isNoReturn()))
+    return true;
+  for (const Stmt *P = &Block; P && P != &Loop; P = View.parent(P))
+    if (isa<CXXCatchStmt>(P))
+      return true;
+  return false;
+}
+
 std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
                                                  FunctionView &View) {
   if (!Variable.hasLocalStorage() || Variable.getType()->isReferenceType() ||
@@ -334,16 +382,11 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
   if (holdsThreads(Variable.getType()))
     return std::nullopt;
   IterationLocal Found{&Variable, nullptr, Kind, nullptr};
-  for (const Stmt *Loop : View.loops())
-    if (auto *Block = dyn_cast<CompoundStmt>(loopBody(Loop)))
-      for (const Stmt *Part : Block->body())
-        if (auto *D = dyn_cast<DeclStmt>(Part);
-            D && llvm::is_contained(D->decls(), &Variable))
-          Found.Loop = Loop;
-  if (!Found.Loop)
+  const CompoundStmt *Body = blockOf(Variable, View);
+  Found.Loop = Body ? View.loopAround(*Body->body_front()) : nullptr;
+  if (!Found.Loop || leavesLoop(*Body, *Found.Loop, View))
     return std::nullopt;
   Found.Allocates = allocatingInit(Variable, Kind, View);
-  const Stmt *Body = loopBody(Found.Loop);
   const Expr *Lent = nullptr;
   bool IsRead = false;
   for (const DeclRefExpr *Ref : View.refs(Variable)) {
@@ -371,6 +414,10 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
       Made->getConstructor()->isCopyConstructor() &&
       !ExprMutationAnalyzer(*View.Function.getBody(), View.Context)
            .isMutated(&Variable);
+  Found.IsReturned = Found.Allocates && Variable.getInit() &&
+                     Found.Allocates == strip(Variable.getInit()) &&
+                     isa<CallExpr>(Found.Allocates) && Kind != "unique_ptr" &&
+                     Kind != "shared_ptr";
   if (!Found.Allocates || !View.isRepeated(Found.Allocates))
     return std::nullopt;
   return Found;

@@ -23,6 +23,8 @@ struct IterationLocal {
   const clang::Expr *Allocates = nullptr; ///< The expression that allocates.
   /// True if Variable is a copy that nothing changes.
   bool IsReadOnlyCopy = false;
+  /// True if a function returns the container that Variable then is.
+  bool IsReturned = false;
 };
 
 std::optional<IterationLocal> findIterationLocal(const clang::VarDecl &Variable,

@@ -38,6 +38,8 @@ static constexpr llvm::StringLiteral CopiesInVain =
 static StringRef remedyFor(const IterationLocal &Local) {
   if (Local.IsReadOnlyCopy)
     return "refer to the original, or assign to a vector that keeps its memory";
+  if (Local.IsReturned)
+    return "let the function fill one that is declared before the loop";
   if (Local.Kind.ends_with("_ptr"))
     return KeepObject;
   if (Local.Kind.ends_with("stringstream"))

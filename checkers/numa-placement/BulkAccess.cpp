@@ -101,9 +101,13 @@ private:
     }
     return By;
   }
+  /// Returns true unless Start starts one thread only.
+  static bool startsSeveral(const Site &Start) {
+    return innermostLoop(Start.Parents) != nullptr;
+  }
   bool isUnderStart(const Stmt *) const {
     return llvm::any_of(Values.threadStarts(), [&](const Site &Start) {
-      return llvm::is_contained(Parents, Start.E);
+      return llvm::is_contained(Parents, Start.E) && startsSeveral(Start);
     });
   }
 
@@ -123,7 +127,7 @@ private:
       return;
     }
     for (const Site &Start : Values.threadStarts())
-      if (Start.E == &Call && Call.getNumArgs() == 4)
+      if (Start.E == &Call && Call.getNumArgs() == 4 && startsSeveral(Start))
         if (auto *Entry =
                 dyn_cast_or_null<FunctionDecl>(rootOf(Call.getArg(2)))) {
           BulkEvent &Event = add(BulkEvent::Call, Team::All, Call);
@@ -168,6 +172,10 @@ private:
   /// expression.
   static const ValueDecl *wholeArray(const Expr *E) {
     E = stripped(E);
+    // (*x)[i], where the caller gets the array by x.
+    if (auto *Target = dyn_cast<UnaryOperator>(E);
+        Target && Target->getOpcode() == UO_Deref)
+      E = stripped(Target->getSubExpr());
     return isa<DeclRefExpr, MemberExpr>(E) ? rootOf(E) : nullptr;
   }
 
@@ -422,6 +430,8 @@ private:
     if (Loops.size() == 1 && isOverThreads(*Loops.front()))
       return;
     const Expr *Written = writtenPart(Whole, Parents);
+    if (!Written && isLentRow(Whole, Parents))
+      Written = &Whole;
     if (Written && sizeOf(Whole) >= PageSize && sizeOf(*Written) < PageSize)
       return;
     BulkEvent &Event =

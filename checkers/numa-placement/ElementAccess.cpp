@@ -67,4 +67,21 @@ const Expr *writtenPart(const Expr &Element, ArrayRef<const Stmt *> Parents) {
   return nullptr;
 }
 
+bool isLentRow(const Expr &Whole, ArrayRef<const Stmt *> Parents) {
+  auto *Call = Parents.size() > 1
+                   ? dyn_cast<CallExpr>(Parents[Parents.size() - 2])
+                   : nullptr;
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  if (!Callee || !Whole.getType()->isArrayType())
+    return false;
+  unsigned I =
+      llvm::find(Call->arguments(), Parents.back()) - Call->arg_begin();
+  return I < Callee->getNumParams() &&
+         Callee->getParamDecl(I)->getType()->isPointerType() &&
+         !Callee->getParamDecl(I)
+              ->getType()
+              ->getPointeeType()
+              .isConstQualified();
+}
+
 } // namespace vfriendly::tidy

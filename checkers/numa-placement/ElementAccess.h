@@ -38,6 +38,11 @@ bool isPartOfElement(llvm::ArrayRef<const clang::Stmt *> Parents);
 const clang::Expr *writtenPart(const clang::Expr &Element,
                                llvm::ArrayRef<const clang::Stmt *> Parents);
 
+/// Returns true if the element Whole, in Parents, is a small array, such as the
+/// coordinates of a point, that is passed to a function which may write it.
+bool isLentRow(const clang::Expr &Whole,
+               llvm::ArrayRef<const clang::Stmt *> Parents);
+
 } // namespace vfriendly::tidy
 
 #endif

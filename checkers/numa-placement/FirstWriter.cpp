@@ -19,7 +19,6 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace clang;
 
@@ -27,8 +26,7 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Minimum size in bytes of a reported array, 16 pages. For a smaller array,
-/// the heap decides on which pages it lies, and the gain is small.
+/// Minimum bytes of a reported array, 16 pages: smaller ones share pages.
 constexpr uint64_t LeastBytes = 64 * 1024;
 /// Maximum call depth, and maximum number of events of one program: somewhat
 /// more than the largest unit of NPB needs.
@@ -149,7 +147,7 @@ private:
       if (isOfCalloc(Event, Array))
         return;
       if (Event.Kind == BulkEvent::Write && Now.Kind == State::None &&
-          Event.Loop)
+          Event.Loop && !isOfOtherUnit(Array))
         Now = {State::Serial, &Event};
       return;
     }
@@ -169,8 +167,7 @@ private:
     Now = {State::Placed, nullptr};
   }
 
-  /// Returns true if the serial write Event gives no page a place: compilers
-  /// turn it into calloc.
+  /// Returns true if compilers turn the serial write Event into calloc.
   bool isOfCalloc(const BulkEvent &Event, const ValueDecl &Array) const {
     return Event.IsZero && isMallocOf(*Event.At.In, Array, Values);
   }
@@ -240,11 +237,26 @@ private:
     return Object ? Object : Name;
   }
 
+  /// Returns true if no function of the unit allocates what the field Array
+  /// points to: the fill may be the second.
+  bool isOfOtherUnit(const ValueDecl &Array) const {
+    return isa<FieldDecl>(Array) && Array.getType()->isPointerType() &&
+           llvm::none_of(Values.valuesOf(Array), [](const GivenValue *Value) {
+             return Value->At.E && isAllocation(Value->At.E);
+           });
+  }
   static bool isSmall(const BulkEvent &Event) {
     return Event.Bytes && Event.Bytes < LeastBytes;
   }
   bool isSmall(const ValueDecl &Array) const {
     QualType T = Array.getType();
+    // On the stack, of which a thread has some megabytes.
+    if (T->isVariableArrayType() ||
+        llvm::any_of(Values.valuesOf(Array), [](const GivenValue *Value) {
+          return Value->At.E && identifierOf(calleeOf(stripped(Value->At.E)))
+                                    .ends_with("alloca");
+        }))
+      return true;
     if (T->isConstantArrayType())
       return uint64_t(Context.getTypeSizeInChars(T).getQuantity()) < LeastBytes;
     if (!T->isPointerType())
@@ -336,7 +348,7 @@ bool Simulation::isFillOfNew(const BulkEvent &Event,
   if (!Array.getType().getNonReferenceType()->isPointerType())
     return isa<CXXMemberCallExpr, CXXConstructExpr>(Event.At.E);
   return llvm::any_of(Values.valuesOf(Array), [&](const GivenValue *Value) {
-    return Value->Kind == GivenValue::Assigned && isNewBlock(Value->At.E) &&
+    return Value->Kind == GivenValue::Assigned && isAllocation(Value->At.E) &&
            Value->At.In == Event.At.In &&
            Context.getSourceManager().isBeforeInTranslationUnit(
                Value->At.E->getBeginLoc(), Event.At.E->getBeginLoc());
@@ -367,17 +379,18 @@ void Simulation::connectNewBlocks() {
       if (!Object || !Written.insert(Object).second)
         continue;
       const BulkEvent *Use = Uses.lookup(Object);
-      if (!Use || Use->At.In == F || Found.contains(Event.Loop) ||
-          isDropped(Event, *Object) || !isFillOfNew(Event, *Object))
+      if (!Use || Use->At.In == F || isDropped(Event, *Object) ||
+          !isFillOfNew(Event, *Object))
         continue;
-      SerialFill &Report = Found[Event.Loop];
-      Report = {Event, *Use, {Event.Array}};
+      auto [Report, IsNew] =
+          Found.try_emplace(Event.Loop, SerialFill{Event, *Use, {}});
+      if (!llvm::is_contained(Report->second.Arrays, Event.Array))
+        Report->second.Arrays.push_back(Event.Array);
     }
   }
 }
 
-/// Adds to Written what the call Event may write: what its callee does itself,
-/// or what a function of another file is passed.
+/// Adds to Written what the callee of Event writes, or gets in another file.
 void Simulation::noteWritten(const BulkEvent &Event,
                              llvm::DenseSet<const ValueDecl *> &Written) const {
   const FunctionDecl *Callee = definitionOf(Event.Callee);

@@ -32,6 +32,15 @@ bool isNewBlock(const Expr *E) {
       identifierOf(calleeOf(E)));
 }
 
+bool isAllocation(const Expr *E) {
+  const FunctionDecl *Callee = calleeOf(stripped(E));
+  return isNewBlock(E) ||
+         (Callee && Callee->getReturnType()->isPointerType() &&
+          StringRef(identifierOf(Callee)).lower().find("alloc") !=
+              std::string::npos &&
+          identifierOf(Callee) != "alloca");
+}
+
 namespace {
 
 /// `for (T i = From; i < To; i += Step)`.

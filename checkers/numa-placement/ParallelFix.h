@@ -48,6 +48,11 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
 /// Returns true if E allocates a block from the heap.
 bool isNewBlock(const clang::Expr *E);
 
+/// Returns true if E is a new block, or what a function returns that is named
+/// as an allocator, such as a wrapper of malloc. A name proves nothing: the
+/// result may only lead to reports.
+bool isAllocation(const clang::Expr *E);
+
 } // namespace vfriendly::tidy
 
 #endif

@@ -98,6 +98,22 @@ static bool isRepeated(ArrayRef<const Stmt *> Parents, FunctionBodies &Bodies,
   return false;
 }
 
+/// Returns true if the write with these Parents happens only for a new maximum
+/// or the like: a condition around it asks for an element of Array.
+static bool isForNewExtreme(const ValueDecl &Array,
+                            ArrayRef<const Stmt *> Parents) {
+  return llvm::any_of(Parents, [&](const Stmt *S) {
+    auto *If = dyn_cast<IfStmt>(S);
+    bool Asks = false;
+    forEachStmt(If ? If->getCond() : nullptr, [&](const Stmt *Below,
+                                                  ArrayRef<const Stmt *>) {
+      auto *E = dyn_cast<Expr>(Below);
+      Asks |= E && isa<DeclRefExpr, MemberExpr>(E) && rootOf(E) == &Array;
+    });
+    return Asks;
+  });
+}
+
 /// Returns true if each thread has its own copy of Array: Array is
 /// thread-local, or is declared in the parallel region or in the lambda.
 static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
@@ -162,6 +178,7 @@ void SharedLineCheck::inspect(const UnitValues &Values,
           Context.getSourceManager().getExpansionLoc(Written->getBeginLoc());
       CharUnits Size = Found ? sharedSize(*Found, Context) : CharUnits::Zero();
       if (Size.isZero() || isPrivate(*Found->Array, Parents, Context) ||
+          isForNewExtreme(*Found->Array, Parents) ||
           Reported.contains(Found->Array) || !claim(Where, F, Context))
         return;
       Reported.insert(Found->Array);

@@ -41,7 +41,7 @@ UNKNOWN = [
 ]
 COMPILER = "clang-diagnostic-"
 LONGEST_ERRORS = 1 << 20  # bytes of stderr that are read
-DEFAULT_CHECKS = "-*,vfriendly-*"  # tools.find() of the default of --checks
+DEFAULT_CHECKS = f"-*,{tools.DEFAULT}"  # tools.find() of the default of --checks
 FOREIGN = "another user's"  # in place of a digest
 LONGEST_POLL_MS = 2**31 - 1  # poll takes an int: 24 days
 
@@ -110,7 +110,7 @@ def checks(file: str, given: str) -> str:
         except (OSError, ValueError):
             continue  # Examiner says what is wrong with it
         if own:
-            return ",".join(["-*", *([] if not own[0].startswith("-") else ["vfriendly-*"]), *own])
+            return ",".join(["-*", *([] if not own[0].startswith("-") else [tools.DEFAULT]), *own])
     return given
 
 

@@ -92,6 +92,20 @@ int failures(Group *groups, int n) {
   return failed + composite;
 }
 
+// Not reported: an error ends the loop.
+int errors(const int *rows, const int *x, int n) {
+  int found = 0;
+#pragma omp parallel for
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < rows[i]; j++)
+      if (x[j] > n) {
+#pragma omp atomic
+        found++;
+        break;
+      }
+  return found;
+}
+
 // Not reported: once for each thread. The result of one thread is its own.
 double once_a_thread(const double *x, int n) {
   double sum = 0;

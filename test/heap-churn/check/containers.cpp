@@ -110,12 +110,13 @@ void sorted(const std::vector<Sample> &all) {
     use(first.data());
   }
 }
-// Not reported: a reference; what a function returns; a copy that is moved away.
+// Not reported: a reference; a copy that is moved away.
 std::vector<int> make();
 void fresh(const std::vector<Sample> &all, std::vector<std::vector<int>> &out) {
   for (const Sample &each : all) {
     const std::vector<int> &f = each.features();
     use(f.data());
+    // CHECK: :[[@LINE+1]]:22: warning: 'made' allocates and releases memory in each iteration of a loop
     std::vector<int> made = make();
     use(made.data());
     std::vector<int> copy = each.Features;
@@ -170,4 +171,37 @@ void lines(std::ostream &o, const std::vector<Sample> &all) {
       mark += 'y';
     o << mark;
   }
+}
+
+std::vector<int> neighbours(int i);
+const std::vector<int> &known(int i);
+std::string name(int i);
+void keep(std::vector<int> &&values);
+// A container that a function returns in each iteration.
+int returned(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    // CHECK: :[[@LINE+1]]:22: warning: 'each' allocates and releases memory in each iteration of a loop: {{.*}}; let the function fill one that is declared before the loop
+    std::vector<int> each = neighbours(i);
+    for (int x : each)
+      sum += x;
+    // CHECK: :[[@LINE+1]]:17: warning: 'text' allocates and releases memory in each iteration of a loop
+    std::string text = name(i);
+    if (i > 7) {
+      // CHECK: :[[@LINE+1]]:24: warning: 'more' allocates and releases memory in each iteration of a loop
+      std::vector<int> more = neighbours(i + 2);
+      sum += more[0];
+    }
+    // Not reported: a reference; a number, which is short; a vector that is moved away; what ends the loop.
+    const std::vector<int> &there = known(i);
+    std::string number = std::to_string(i);
+    if (i < 0) {
+      std::vector<int> last = neighbours(-i);
+      return last[0];
+    }
+    std::vector<int> away = neighbours(i + 1);
+    sum += there[0] + text.size() + number.size() + away[0];
+    keep(std::move(away));
+  }
+  return sum;
 }

@@ -122,3 +122,56 @@ void lists(long n) {
   for (long i = 0; i < n; i++)
     rows[i].resize(n);
 }
+
+// A wrapper of the program gets the memory.
+void *grid_malloc(size_t n);
+struct grid {
+  double *cells, *others;
+  long n;
+};
+void grid_init(grid *g, long n) {
+  g->n = n;
+  g->cells = (double *)grid_malloc(n * sizeof(double));
+  // CHECK: :[[@LINE+1]]:3: warning: one thread fills 'cells' before several use it
+  for (long i = 0; i < n; i++)
+    g->cells[i] = 0;
+}
+void grid_step(grid *g) {
+#pragma omp parallel for
+  for (long i = 0; i < g->n; i++)
+    g->cells[i] += 1;
+}
+// What another file has got, and so may have filled before.
+void grid_reset(grid *g) {
+  for (long i = 0; i < g->n; i++)
+    g->others[i] = i;
+#pragma omp parallel for
+  for (long i = 0; i < g->n; i++)
+    g->others[i] += 1;
+}
+// On the stack: small, and each thread has a copy.
+void stack(int n, double *out) {
+  double x[n];
+  double *y = (double *)__builtin_alloca(n * sizeof(double));
+  memset(x, 0, n * sizeof(double));
+  memset(y, 0, n * sizeof(double));
+#pragma omp parallel for firstprivate(x)
+  for (int i = 0; i < n; i++)
+    out[i] = x[i] + y[i];
+}
+// The caller gets the array by a pointer to it.
+static void fill(double **x, long n) {
+  *x = (double *)malloc(n * sizeof(double));
+  // CHECK: :[[@LINE+1]]:3: warning: one thread fills 'x' before several use it
+  for (long i = 0; i < n; i++)
+    (*x)[i] = i;
+}
+double filled(long n) {
+  double *x, out = 0;
+  fill(&x, n);
+#pragma omp parallel for reduction(+ : out)
+  for (long i = 0; i < n; i++)
+    out += x[i];
+  free(x);
+  return out;
+}

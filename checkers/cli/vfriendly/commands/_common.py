@@ -30,7 +30,7 @@ def project_options(parser: argparse.ArgumentParser) -> None:
                        help="folder of compile_commands.json, or that file [., or build/ and the like below it]")
     group.add_argument("--root", metavar="DIR",
                        help="print paths relative to this folder [root of the git work tree]")
-    group.add_argument("--checks", metavar="GLOBS", default="vfriendly-*",
+    group.add_argument("--checks", metavar="GLOBS", default=tools.DEFAULT,
                        help="checks to run, as for clang-tidy [%(default)s]")
     group.add_argument("--remarks", action="store_true",
                        help="also compile, and show at each finding what the passes do there")
