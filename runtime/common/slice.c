@@ -66,6 +66,10 @@ static void yield(void) { syscall(RSEQ_SLICE_YIELD); }
 
 struct vf_slice_kernel vf_slice_kernel = {ask, yield};
 
+/* For the kernel, which interrupts this thread: what it sees are the thread's
+ * own steps in their order. */
+static inline void keep_order(void) { __asm__ volatile("" ::: "memory"); }
+
 static volatile struct vf_rseq *own(void) {
   return (volatile struct vf_rseq *)((char *)__builtin_thread_pointer() +
                                      vf_slice_at);
@@ -89,13 +93,13 @@ bool vf_slice_begin(void) {
   if (rseq->control.all != 0 || (!(flags & ENABLED) && !enable(flags)))
     return false;
   rseq->control.request = 1;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  keep_order();
   return true;
 }
 
 void vf_slice_end(void) {
   volatile struct vf_rseq *rseq = own();
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  keep_order();
   rseq->control.request = 0;
   if (__builtin_expect(rseq->control.granted != 0, 0)) {
     int saved = errno;

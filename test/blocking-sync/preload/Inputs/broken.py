@@ -130,7 +130,7 @@ def build_whole(source, platform, exports, out):
     whole = os.path.join(out, "whole")
     shutil.rmtree(whole, ignore_errors=True)
     shutil.copytree(os.path.join(runtime, "preload"), whole)
-    for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "spin-wait/blind.c", "spin-wait/block.c", "platform/linux/cpu_groups.c", "spin-wait/cpu_time.c", "spin-wait/foreign.c", "spin-wait/limit.c",
+    for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "common/slice.c", "spin-wait/blind.c", "spin-wait/block.c", "platform/linux/cpu_groups.c", "spin-wait/cpu_time.c", "spin-wait/foreign.c", "spin-wait/limit.c",
                  "spin-wait/shared.c", "spin-wait/tuning.c", "spin-wait/wait.c"):
         shutil.copy(os.path.join(runtime, file), whole)
     shutil.copy(exports, os.path.join(whole, "exports.map"))

@@ -7,6 +7,7 @@
  */
 
 #include "common/sites.h"
+#include "common/slice.h"
 #include "model.h"
 #include "platform/linux/kernel.h"
 #include "platform/linux/vcpu_state.h"
@@ -54,3 +55,8 @@ void vf_site_woke(uintptr_t site) {
   (void)site;
   abort();
 }
+
+/* The kernel lends no slices. */
+ptrdiff_t vf_slice_at;
+bool vf_slice_begin(void) { abort(); }
+void vf_slice_end(void) { abort(); }
