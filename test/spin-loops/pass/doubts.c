@@ -483,3 +483,11 @@ void read_time(void) {
     read_now();
   }
 }
+
+// One that is called as POSIX's pause and returns nothing is the program's own.
+void pause(void);
+void own_pause(atomic_int *flag) {
+  // expected-remark@+1 {{it calls 'pause', whose effects are unknown}}
+  while (!atomic_load(flag))
+    pause();
+}
