@@ -68,8 +68,7 @@ public:
 
   /// Records what the functions of the unit do to arrays, for the tool, which
   /// follows the calls from unit to unit. Adds to Candidates the loops
-  /// that may be serial fills.
-  ///
+  /// that may be serial fills:
   ///   {"function": "make", "events": [
   ///     {"do": "write", "by": "callers", "of": "atoms::x", ...},
   ///     {"do": "call", "by": "callers", "of": "step", "with": ["#0", null]}]}
@@ -237,12 +236,13 @@ private:
     return Object ? Object : Name;
   }
 
-  /// Returns true if no function of the unit allocates what the field Array
-  /// points to: the fill may be the second.
+  /// Returns true if only other units allocate what the field Array points to.
   bool isOfOtherUnit(const ValueDecl &Array) const {
     return isa<FieldDecl>(Array) && Array.getType()->isPointerType() &&
            llvm::none_of(Values.valuesOf(Array), [](const GivenValue *Value) {
-             return Value->At.E && isAllocation(Value->At.E);
+             // posix_memalign(&p->x, ...) gives an unknown value.
+             return Value->Kind == GivenValue::Unknown ||
+                    (Value->At.E && isAllocation(Value->At.E));
            });
   }
   static bool isSmall(const BulkEvent &Event) {

@@ -175,3 +175,21 @@ double filled(long n) {
   free(x);
   return out;
 }
+// posix_memalign stores the block by itself.
+struct context {
+  char *send;
+  size_t bytes;
+};
+static void fill_context(context &c) {
+  if (posix_memalign((void **)&c.send, 4096, c.bytes))
+    return;
+  // CHECK: :[[@LINE+1]]:3: warning: one thread fills 'send' before several use it
+  memset(c.send, 's', c.bytes);
+}
+void contexts(size_t bytes) {
+  context c{nullptr, bytes};
+  fill_context(c);
+#pragma omp parallel for
+  for (size_t i = 0; i < c.bytes; i++)
+    c.send[i]++;
+}
