@@ -266,6 +266,8 @@ private:
     } else if (!Made.getConstructor()->isCopyOrMoveConstructor() &&
                Made.getConstructor()->isDefined()) {
       Into.Makes.push_back({&Made, {Parents.begin(), Parents.end()}});
+    } else {
+      Into.HasUnnamed |= Made.getConstructor()->isDefined();
     }
   }
 

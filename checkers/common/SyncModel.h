@@ -87,8 +87,9 @@ struct FunctionSync {
   bool Polls = false;
   /// True if there is an atomic operation or assembly.
   bool HasAtomics = false;
-  /// True if there is a new- or delete-expression, a call through a pointer or
-  /// a `for` loop with steps of its own.
+  /// True if there is a new- or delete-expression, a copy of an object by a
+  /// visible constructor, a call through a pointer or a `for` loop with steps
+  /// of its own.
   bool HasUnnamed = false;
   /// The number of statements and expressions.
   unsigned Nodes = 0;

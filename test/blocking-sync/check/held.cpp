@@ -87,6 +87,22 @@ void ofType(int *p) {
   sleeps.wr_unlock();
 }
 
+struct Name {
+  Name() : text(nullptr) {}
+  Name(const Name &other) {
+    text = new char[8];
+    text[0] = other.text[0];
+  }
+  char *text;
+};
+void copies(Name &from) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'latch' while the constructor of 'Name' allocates or releases memory
+  latch.lock();
+  Name copy = from;
+  ++count;
+  latch.unlock();
+}
+
 // A guard that its user must leave.
 struct Region {
   explicit Region(Latch &l) : held(l) { held.lock(); }
