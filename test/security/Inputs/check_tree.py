@@ -177,6 +177,12 @@ def files(project):
         pass
 
 
+def as_in_a_terminal():
+    """Undoes what a shell has ignored: SIGINT of a job in the background, SIGHUP by nohup."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def signals(project):
     """A signal ends what was started, and leaves no folder."""
     slow = project.root / "slow.cpp"
@@ -189,7 +195,7 @@ def signals(project):
     for number, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
         child = subprocess.Popen([sys.executable, TOOL, "scan", "-q", "--no-cache"], cwd=project.root, stderr=subprocess.PIPE,
                                  stdout=subprocess.PIPE, env={**project.environment, "TMPDIR": str(temporary)}, text=True,
-                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+                                 preexec_fn=as_in_a_terminal)
         while not list(temporary.glob("vfriendly-*/compile_commands.json")) and child.poll() is None:
             time.sleep(0.02)
         time.sleep(0.2)
