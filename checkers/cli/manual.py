@@ -23,7 +23,7 @@ import vfriendly  # noqa: E402
 from vfriendly import cli  # noqa: E402
 
 # What the pages are made of.
-SOURCES = ("manual.py", "vfriendly/cli.py", "vfriendly/__init__.py", "vfriendly/commands")
+SOURCES = ("manual.py", "vfriendly/cli.py", "vfriendly/tools.py", "vfriendly/__init__.py", "vfriendly/commands")
 
 
 def date() -> str:
