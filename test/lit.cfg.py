@@ -56,6 +56,7 @@ config.substitutions += [
     ("%vf_tidy_module", tidy),
     ("-I %vf_platform", "-I " + config.vf_platform_dir.replace(";", " -I ")),
     ("%vf_platform", config.vf_platform_dir.split(";")[0]),
+    ("%vf_pthread_sources", " ".join(os.path.join(src, "runtime", name) for name in config.vf_pthread_sources.split(";"))),
     # Run with libvfpthread: `%vf_preload %t`, `env VF_X=1 %vf_preload %t`.
     ("%vf_preload", f"env LD_PRELOAD={os.path.join(lib, 'libvfpthread.so')}"),
     # Run with libvfmalloc, likewise.

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Breaks libvfpthread, one line at a time, and wants the tests to notice.
 
-broken.py SOURCE PLATFORM OUT [NAME...]   builds into OUT; only the named ones
+broken.py SOURCE FILES INCLUDES MAP OUT [NAME...]   builds into OUT; only the named ones
+
+FILES are those of the library, INCLUDES options for them, each in one word, and MAP is its version script.
 
 The whole library passes each program first. A broken one has to fail, by a sentence
 or by not ending, in one of TRIES runs: a lost wake-up takes luck.
@@ -93,11 +95,11 @@ BREAKS = {
 }
 
 
-def compile_one(source, platform, path):
+def compile_one(source, includes, path):
     runtime = os.path.join(source, "runtime")
     subprocess.run(
         ["clang", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-fPIC", "-fvisibility=hidden", "-c",
-         "-I", runtime, "-I", os.path.join(runtime, "include"), "-I", platform, "-I", os.path.join(runtime, "platform/generic"), path,
+         "-I", runtime, "-I", os.path.join(runtime, "include"), *includes.split(), path,
          "-o", path + ".o"], check=True)
 
 
@@ -125,22 +127,21 @@ def passes(out, library, command, seconds):
         return False
 
 
-def build_whole(source, platform, exports, out):
+def build_whole(source, sources, includes, exports, out):
     runtime = os.path.join(source, "runtime")
     whole = os.path.join(out, "whole")
     shutil.rmtree(whole, ignore_errors=True)
     shutil.copytree(os.path.join(runtime, "preload"), whole)
-    for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "common/slice.c", "spin-wait/blind.c", "spin-wait/block.c", "platform/linux/cpu_groups.c", "spin-wait/cpu_time.c", "spin-wait/foreign.c", "spin-wait/limit.c",
-                 "spin-wait/shared.c", "spin-wait/tuning.c", "spin-wait/wait.c"):
-        shutil.copy(os.path.join(runtime, file), whole)
+    for file in sources.split():
+        shutil.copy(file, whole)
     shutil.copy(exports, os.path.join(whole, "exports.map"))
     for file in os.listdir(whole):
         if file.endswith(".c"):
-            compile_one(source, platform, os.path.join(whole, file))
+            compile_one(source, includes, os.path.join(whole, file))
     return link(whole)
 
 
-def notice(source, platform, out, name):
+def notice(source, includes, out, name):
     """What became of the broken library; True if all is as it should be."""
     file, old, new, command = BREAKS[name]
     variant = os.path.join(out, name)
@@ -153,7 +154,7 @@ def notice(source, platform, out, name):
     path = os.path.join(variant, file)
     with open(path, "w") as f:
         f.write(text.replace(old, new))
-    compile_one(source, platform, path)
+    compile_one(source, includes, path)
     library = link(variant)
     for run in range(1, TRIES + 1):
         if not passes(out, library, command, SECONDS):
@@ -162,8 +163,8 @@ def notice(source, platform, out, name):
 
 
 def main():
-    source, platform, exports, out, *names = sys.argv[1:]
-    whole = build_whole(source, platform, exports, out)
+    source, sources, includes, exports, out, *names = sys.argv[1:]
+    whole = build_whole(source, sources, includes, exports, out)
     names = names or slice_of(BREAKS, 4)
     failures = 0
     for command in sorted({BREAKS[n][3] for n in names}):
@@ -171,7 +172,7 @@ def main():
             print(f"whole: {command}: FAILS")
             failures += 1
     with ThreadPoolExecutor(2) as pool:  # those that hang wait only
-        for line, good in pool.map(lambda n: notice(source, platform, out, n), names):
+        for line, good in pool.map(lambda n: notice(source, includes, out, n), names):
             print(line, flush=True)
             failures += not good
     print("as it should be" if failures == 0 else f"{failures} failures")
