@@ -25,6 +25,7 @@
 #endif
 #include "common/slice.h"
 #include "common/environment.h"
+#include "platform/linux/rseq.h"
 #include <errno.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -118,16 +119,7 @@ void vf_slice_find(ptrdiff_t rseq_at) {
     may_ask = vf_env_choice("VF_SLICE", "off", "on", false);
 }
 
-#ifdef __GLIBC__
-/* As in platform/linux/vcpu_state.c. Its size is 0 if libc has registered
- * nothing. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned __rseq_size __attribute__((weak));
-
 __attribute__((constructor)) void vf_slice_prepare(void) {
-  if (vf_slice_at == 0 && &__rseq_size && __rseq_size != 0)
-    vf_slice_find(__rseq_offset);
+  if (vf_slice_at == 0)
+    vf_slice_find(vf_rseq_at());
 }
-#else
-void vf_slice_prepare(void) {}
-#endif

@@ -57,8 +57,8 @@ struct vf_slice_kernel {
 };
 extern struct vf_slice_kernel vf_slice_kernel;
 
-/* Finds the feature. Called by a constructor, and before that by whoever locks
- * earlier; once done it has no effect. */
+/* Finds the feature. Called by a constructor, and before that by a lock that is
+ * used earlier; once done it has no effect. */
 void vf_slice_prepare(void);
 
 /* Sets vf_slice_at if struct rseq, at that offset, says that there is the

@@ -9,6 +9,7 @@
 #endif
 #include "platform/linux/vcpu_state.h"
 #include "platform/linux/privilege.h"
+#include "platform/linux/rseq.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -46,19 +47,13 @@ static size_t size_of(int file) {
   return S_ISCHR(status.st_mode) ? SIZE_MAX : (size_t)status.st_size;
 }
 
-#ifdef __GLIBC__
-/* glibc 2.35 registers a struct rseq for each thread, in which the kernel keeps
- * the CPU's number. Weak: there are older ones. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned __rseq_size __attribute__((weak));
+/* In struct rseq, where the kernel keeps the CPU's number. */
 #define CPU_ID_AT 4
 
 static ptrdiff_t cpu_at(void) {
-  return &__rseq_size && __rseq_size != 0 ? __rseq_offset + CPU_ID_AT : 0;
+  ptrdiff_t rseq_at = vf_rseq_at();
+  return rseq_at ? rseq_at + CPU_ID_AT : 0;
 }
-#else
-static ptrdiff_t cpu_at(void) { return 0; }
-#endif
 
 static int map(int file) {
   struct header header;

@@ -5,34 +5,19 @@
 // libvfpthread's mutexes request longer time slices where the kernel has them: its
 // sources are built into this program, with a struct rseq of its own.
 //
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/preload/*.c %vf_src/runtime/blocking-sync/parking_table.c %vf_src/runtime/common/environment.c %vf_src/runtime/common/report.c %vf_src/runtime/common/sites.c %vf_src/runtime/platform/linux/cpu_groups.c %vf_src/runtime/common/slice.c %vf_src/runtime/spin-wait/blind.c %vf_src/runtime/spin-wait/block.c %vf_src/runtime/spin-wait/cpu_time.c %vf_src/runtime/spin-wait/foreign.c %vf_src/runtime/spin-wait/limit.c %vf_src/runtime/spin-wait/shared.c %vf_src/runtime/spin-wait/tuning.c %vf_src/runtime/spin-wait/wait.c -lpthread -ldl -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_pthread_sources -lpthread -ldl -o %t
 // RUN: env VF_SLICE=on %t
 
 #include "check.h"
 #include "common/slice.h"
 #include "preload/libc.h"
+#include "rseq_area.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
-enum { AVAILABLE = 1 << 4 };
-struct area {
-  uint32_t cpu_id_start, cpu_id;
-  uint64_t rseq_cs;
-  uint32_t flags, node_id, mm_cid;
-  uint8_t request, granted;
-  uint16_t reserved;
-};
-static __thread volatile struct area area __attribute__((tls_model("initial-exec"), aligned(32))) = {.flags = AVAILABLE};
-static __thread int yielded;
-
 static bool enable(void) { return true; }
-static void yield(void) {
-  CHECK(area.request == 0);
-  area.granted = 0;
-  ++yielded;
-}
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
                        recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -55,7 +40,7 @@ static void *other(void *arg) {
 int main(void) {
   pthread_t thread;
   struct timespec past = {0, 0};
-  vf_slice_find((char *)&area - (char *)__builtin_thread_pointer());
+  vf_slice_find(area_at());
   vf_slice_kernel = (struct vf_slice_kernel){enable, yield};
   // As if libc had registered it: decided again.
   vf_libc_mode = 0;

@@ -11,6 +11,7 @@
 // RUN: env GLIBC_TUNABLES=glibc.pthread.rseq=0 %t without
 
 #include "common/slice.h"
+#include "rseq_area.h"
 #include "validate.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -22,17 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { AVAILABLE = 1 << 4, ENABLED = 1 << 5 };
-struct area {
-  uint32_t cpu_id_start, cpu_id;
-  uint64_t rseq_cs;
-  uint32_t flags, node_id, mm_cid;
-  uint8_t request, granted;
-  uint16_t reserved;
-};
-static __thread volatile struct area area __attribute__((tls_model("initial-exec"), aligned(32))) = {.flags = AVAILABLE};
-
-static __thread int asked, yielded;
+static __thread int asked;
 static bool refuses;
 
 // What the kernel's debug mode does: a system call with both bits set ends the process.
@@ -44,12 +35,6 @@ static bool enable(void) {
     return false;
   area.flags |= ENABLED;
   return true;
-}
-
-static void yield(void) {
-  CHECK(area.request == 0);
-  area.granted = 0;
-  ++yielded;
 }
 
 // The slice ends.
@@ -284,7 +269,7 @@ static void by_default(void) {
 }
 
 int main(int argc, char **argv) {
-  ptrdiff_t at = (char *)&area - (char *)__builtin_thread_pointer();
+  ptrdiff_t at = area_at();
   if (argc > 1 && !strcmp(argv[1], "without")) {
     CHECK(vf_slice_at == 0); // libc has registered nothing.
     return 0;
