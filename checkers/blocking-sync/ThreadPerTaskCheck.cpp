@@ -325,13 +325,10 @@ static std::optional<LoopOfCalls> loopThatCalls(const FunctionDecl &F,
   if (const FunctionDecl *Caller = callsInLoop(F, Model, Context))
     return LoopOfCalls{"'" + Caller->getNameAsString() + "' calls it in a loop",
                        ""};
-  std::string Name = perUnit<ProgramFacts>()->areWanted() &&
-                             F.isExternallyVisible() && !F.isMain()
-                         ? ProgramFacts::nameOf(F)
-                         : "";
-  if (Name.empty())
+  std::string Condition = perUnit<ProgramFacts>()->conditionOfLoop(F);
+  if (Condition.empty())
     return std::nullopt;
-  return LoopOfCalls{"a loop calls it", ProgramFacts::condition("loop", Name)};
+  return LoopOfCalls{"a loop calls it", Condition};
 }
 
 /// Returns the loop that calls F, if each call of F creates a thread at Create,

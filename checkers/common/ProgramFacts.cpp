@@ -109,4 +109,10 @@ std::string ProgramFacts::nameOf(const NamedDecl &D) {
   return Name.empty() || D.isExternallyVisible() ? Name : "static:" + Name;
 }
 
+std::string ProgramFacts::conditionOfLoop(const FunctionDecl &F) const {
+  std::string Name =
+      areWanted() && F.isExternallyVisible() && !F.isMain() ? nameOf(F) : "";
+  return Name.empty() ? "" : condition("loop", Name);
+}
+
 } // namespace vfriendly::tidy

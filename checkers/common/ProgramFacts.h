@@ -31,6 +31,7 @@
 #include <string>
 
 namespace clang {
+class FunctionDecl;
 class NamedDecl;
 class SourceManager;
 } // namespace clang
@@ -77,6 +78,10 @@ public:
   static std::string condition(llvm::StringRef Kind, llvm::StringRef Name) {
     return ("vfriendly-if " + Kind + " " + Name).str();
   }
+
+  /// Returns the condition that a loop of another unit calls F; empty if no
+  /// unit can tell.
+  std::string conditionOfLoop(const clang::FunctionDecl &F) const;
 
 private:
   llvm::StringMap<llvm::json::Object> Known; ///< By "KIND NAME".

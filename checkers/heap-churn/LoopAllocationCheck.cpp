@@ -163,12 +163,10 @@ LoopAllocationCheck::loopThatCalls(const FunctionDecl &F) {
     if (Each != &F)
       if (const CallExpr *Call = loopedCall(F, lookAgain(*Each)))
         return HotCaller{Call, ""};
-  std::string Name = F.isExternallyVisible() && Program->areWanted()
-                         ? ProgramFacts::nameOf(F)
-                         : "";
-  if (Name.empty())
+  std::string Condition = Program->conditionOfLoop(F);
+  if (Condition.empty())
     return std::nullopt;
-  return HotCaller{nullptr, ProgramFacts::condition("loop", Name)};
+  return HotCaller{nullptr, Condition};
 }
 
 void LoopAllocationCheck::noteCaller(SourceLocation Where,

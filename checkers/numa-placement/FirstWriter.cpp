@@ -72,7 +72,7 @@ public:
   ///   {"function": "make", "events": [
   ///     {"do": "write", "by": "callers", "of": "atoms::x", ...},
   ///     {"do": "call", "by": "callers", "of": "step", "with": ["#0", null]}]}
-  ///   {"small": "atoms::n"}  {"placed": "sim::grid"}
+  ///   {"placed": "sim::grid"}
   ///
   /// An object is a global variable, a field, `#N` for the parameter N, or
   /// `NAME@PLACE` for a local variable.
@@ -355,8 +355,8 @@ bool Simulation::isFillOfNew(const BulkEvent &Event,
   });
 }
 
-/// Finds the fills of new blocks by their own functions, whoever calls these: a
-/// use by threads of another function comes later.
+/// Finds the fills of new blocks by their own functions, in any order of calls:
+/// a use by threads of another function comes later.
 void Simulation::connectNewBlocks() {
   llvm::DenseMap<const ValueDecl *, const BulkEvent *> Uses;
   for (auto &[F, List] : Events)

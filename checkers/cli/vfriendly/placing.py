@@ -14,7 +14,7 @@ from typing import Any
 Fact = dict[str, Any]
 # Maximum depth of calls, and of events that are followed from one start: as in the check.
 DEEPEST, MOST_EVENTS = 8, 100_000
-ALL, ONE, CALLERS = "all", "one", "callers"
+ALL, CALLERS = "all", "callers"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ class Arrays:
                 for fill, use in _Run(self._functions, self._placed).fills(name):
                     found.setdefault(fill, use)
         return found
-
 
     def _new_blocks(self) -> dict[str, Use]:
         """Returns the fills of new blocks by their own functions: any use by threads of another comes later."""

@@ -12,7 +12,7 @@ Each unit tells facts (checkers/common/ProgramFacts.h). From those of all units 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +150,7 @@ Outcomes = list[tuple["Unit", "Outcome"]]
 
 
 def complete(outcomes: Outcomes, others: Sequence["Outcome"],
-             examine: Callable[[Sequence["Unit"]], Iterator[tuple["Unit", "Outcome"]]]) -> Outcomes:
+             examine: Callable[[Sequence["Unit"]], Outcomes]) -> Outcomes:
     """Examines units again that other units concern, and keeps the findings that hold.
 
     others: of units of the program that are not reported about.
@@ -163,7 +163,6 @@ def complete(outcomes: Outcomes, others: Sequence["Outcome"],
         if not again:
             break
         done = {(u.file, u.arguments): (u, o) for u, o in examine(again) if o.status == "ok"}
-        # What a unit asks it asks of its first examination too: the second takes the answers for known.
         outcomes = [_later((u, o), done.get((u.file, u.arguments))) for u, o in outcomes]
         program = Program([*((u.name, o.facts) for u, o in outcomes), *before])
     for _, outcome in outcomes:
@@ -172,6 +171,7 @@ def complete(outcomes: Outcomes, others: Sequence["Outcome"],
 
 
 def _later(first: tuple["Unit", "Outcome"], second: tuple["Unit", "Outcome"] | None) -> tuple["Unit", "Outcome"]:
+    """Returns the second examination, with what the first asked: the second already knows the answers."""
     if second is None:
         return first
     unit, outcome = second

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Temporary folders in whose place no other user can put something.
 
-TMPDIR may be another user's folder, or one that others can write without the sticky bit. Whoever can rename what is
+TMPDIR may be another user's folder, or one that others can write without the sticky bit. A user who can rename what is
 there could put a link in its place, through which this user would then write.
 """
 

@@ -1,7 +1,7 @@
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory that a function gets and fills itself: whoever calls it, a use by threads comes later.
+// Memory that a function gets and fills itself: in any order of calls a use by threads comes later.
 // REQUIRES: openmp
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-serial-init' %s -- -std=c++17 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 

@@ -58,7 +58,7 @@ def signed(project, step, variables, release, temporary):
     signature = release / "SHA256SUMS.minisig"
     text = signature.read_text()
     assert "vfriendly 0.2" in text
-    # Whoever serves it does not choose the comment.
+    # The comment is signed: a server cannot change it.
     signature.write_text(text.replace("vfriendly 0.2", "vfriendly 0.3"))
     assert "is not signed by the key" in refused(VERSION="0.3")
     signature.write_text(text)

@@ -154,7 +154,7 @@ def scan(project: Project, units: list[Unit]) -> Result:
     # Of other units of the program it is known what they told when they were last examined.
     others = [o for u in project.units if u not in chosen and (o := project.examiner.cached(u))]
     outcomes = program.complete(
-        outcomes, others, lambda again: iter(scanning.outcomes_of(again, _runner(project), quiet=True)))
+        outcomes, others, lambda again: scanning.outcomes_of(again, _runner(project), quiet=True))
     result = scanning.gather(outcomes, project.root)
     result.other_languages = project.database.others
     result.problems += [Problem(project.database.path, "unusable", why) for why in project.database.unusable]
