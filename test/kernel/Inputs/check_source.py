@@ -95,6 +95,20 @@ try:
 except Broken as error:
     print(error)
 
+# On another tree: what stands in the way, patch by patch, and not what a later patch needs of an earlier one.
+other = os.path.join(out, "other")
+os.makedirs(other)
+for name, content in (("a", "one\ntwo\n"), ("c", "5\n")):
+    with open(os.path.join(other, name), "w") as file:
+        file.write(content)
+FILES["a"] = "one\ntwo\n"
+two = written(os.path.join(out, "two"), "0001-x.patch", {"a": "one\n2\n", "b": "3\n", "c": "4\n", "new/d": "d\n"})
+FILES.update({"a": "one\n2\n", "new/d": "d\n"})
+two = written(os.path.join(out, "two"), "0002-y.patch", {"a": "1\n2\n", "new/d": "D\n"})
+found = list(source.in_the_way(other, two))
+assert found == [("0001-x.patch", "b", 1, 1), ("0001-x.patch", "c", 1, 1)], found
+assert sorted(os.listdir(other)) == ["a", "c"] and text(other, "a") == "one\ntwo\n"
+
 make_tree = os.path.join(out, "make")
 os.makedirs(make_tree)
 with open(os.path.join(make_tree, "Makefile"), "w") as file:

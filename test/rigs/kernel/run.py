@@ -108,6 +108,8 @@ def parser():
                        "and stop")
     found.add_argument("--applies", action="store_true", help="only check that the series of all versions "
                        "apply; unpacks no whole tree")
+    found.add_argument("--tree", metavar="DIR", help="with --applies: what of the series for --version stands in the way of "
+                       "applying it to another tree of Linux, file by file")
     found.add_argument("--out", metavar="DIR", help="where NAME.json goes [BUILD/kernel-test]")
     return found
 
@@ -134,6 +136,8 @@ def checked(options):
         raise Usage("--reps is 1 at least")
     if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
         raise Usage("--seconds is 0.1 to 3600")
+    if options.tree and not options.applies:
+        raise Usage("--tree is of --applies")
     if options.patches == source.NONE.name:
         for option in ("objects", "selftests", "qemu", "also"):
             if getattr(options, option):
@@ -169,6 +173,18 @@ def series(options, name):
         raise Usage(error)
     found.patches += [options.also] if options.also else []
     return found
+
+
+def ways(tree, version, chosen_series):
+    """Prints what of each series does not apply to a tree."""
+    if not os.path.exists(os.path.join(tree, "Makefile")):
+        raise Usage(f"there is no tree of Linux in {tree}")
+    print(f"series for {version} on Linux {source.release(tree)}: hunks that do not apply, and all of that file")
+    bench.table(["series", "patch", "file", "hunks", ""], [
+        [name, patch[:4], file, f"{rejected} of {hunks}", ""] for name in chosen_series
+        if os.path.isdir(os.path.join(SERIES, name, version))
+        for patch, file, rejected, hunks in source.in_the_way(tree, source.series(name, os.path.join(SERIES, name, version)))])
+    return 0
 
 
 def applies(chosen_series):
@@ -253,7 +269,7 @@ def main():
         options = parser().parse_args()
         modules = checked(options)
         if options.applies:
-            return applies(modules)
+            return ways(options.tree, options.version, modules) if options.tree else applies(modules)
         tree = os.path.abspath(options.build)
         for name in modules:
             series(options, name)  # before the first is built

@@ -8,6 +8,7 @@ its own before the file is changed. If the series changes, the copy stays, and f
 change keep their time of modification, so that make compiles only the others.
 """
 
+import collections
 import contextlib
 import filecmp
 import fcntl
@@ -164,6 +165,45 @@ def applies(version, all_series, say=print):
             for patch in one.patches:
                 _apply(tree, patch)
             say(f"{one.name}: {len(one.patches)} patches apply to Linux {version}")
+
+
+def hunks_of(patch):
+    """Returns file -> its hunks, and the set of the files that the patch makes."""
+    hunks, new, name = collections.Counter(), set(), None
+    with open(patch, errors="replace") as file:
+        for line in file:
+            at = re.match(r"diff --git a/\S+ b/(\S+)", line)
+            name = at.group(1) if at else name
+            if line.startswith("new file mode"):
+                new.add(name)
+            if name:
+                hunks[name] += line.startswith("@@ ")
+    return hunks, new
+
+
+def in_the_way(tree, wanted):
+    """Yields patch, file, the hunks that do not apply to a tree, and how many it has there; of a file that
+    the tree has not, all. The patches are applied one after the other, each as far as it can be."""
+    with tempfile.TemporaryDirectory() as work:
+        for name in wanted.touched():
+            if os.path.isfile(os.path.join(tree, name)):
+                os.makedirs(os.path.dirname(os.path.join(work, name)), exist_ok=True)
+                shutil.copy(os.path.join(tree, name), os.path.join(work, name))
+        for patch in wanted.patches:
+            hunks, new = hunks_of(patch)
+            there = [name for name in hunks if name in new or os.path.exists(os.path.join(work, name))]
+            # One file that is not there would keep git from the others.
+            subprocess.run(["git", "apply", "--reject", "-p1", *(f"--include={name}" for name in there), os.path.abspath(patch)],
+                           cwd=work, capture_output=True)
+            for name, all_hunks in hunks.items():
+                rejects = os.path.join(work, name + ".rej")
+                rejected = 0 if name in there else all_hunks
+                if os.path.exists(rejects):
+                    with open(rejects, errors="replace") as file:
+                        rejected = sum(line.startswith("@@ ") for line in file)
+                    os.unlink(rejects)
+                if rejected:
+                    yield os.path.basename(patch), name, rejected, all_hunks
 
 
 def _own(path):
