@@ -19,11 +19,9 @@
  * Setting it with no waiter awake leaves parked threads asleep for ever; so it
  * is void in a forked child: GENERATION says in which process it was set.
  *
- * RECORDED: acquisitions are recorded, for statistics (sites.h), for waiters
- * that look whether the holder's vCPU runs (vcpu_state.h) or to request a
- * longer time slice (slice.h), so the inlined part of mutex.h calls the
- * functions below each time. Set by init or by the first holder that had to
- * wait, and never cleared.
+ * RECORDED: acquisitions are recorded (holder.h), so the inlined part of
+ * mutex.h calls the functions below each time. Set by init or by the first
+ * holder that had to wait, and never cleared.
  *
  * SKIPS: how many unlocks relied on SPINNING, modulo 256. It tells the spinner
  * that it was bypassed. A wrong value costs an examination of the queue, or a
@@ -48,11 +46,9 @@
                         mutex.h. */
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/adaptive_spin.h"
+#include "blocking-sync/holder.h"
 #include "blocking-sync/waiting.h"
 #include "common/plain_lock.h"
-#include "common/sites.h"
-#include "common/slice.h"
-#include "platform/linux/vcpu_state.h"
 #include "spin-wait/limit.h"
 
 #define HELD 1u
@@ -78,9 +74,6 @@
 #define VF_HAND_OVER_NS 1000000u
 #endif
 #define VF_HANDED_UNIT_LOG2 10
-/* A bit of the time handed_, which as a time means a microsecond: the holder
- * has requested a longer slice. Only the holder reads and writes handed_. */
-#define REQUESTED 1u
 
 static uint32_t generation_bits(void) {
   return vf_generation() << GENERATION_SHIFT;
@@ -178,15 +171,6 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Returns true if the lock's holder probably cannot release it soon, because
- * its vCPU is preempted. It only ends a spin early, as the budget does, so a
- * wrong answer costs a sleep or a spin. */
-static bool holder_is_preempted(const vf_mutex *mutex) {
-  return vf_vcpu_states_are_there() &&
-         vf_vcpu_is_preempted(
-             __atomic_load_n(&mutex->holder_cpu_, __ATOMIC_RELAXED));
-}
-
 /* Spins until the caller has the lock, its budget is used up or the holder's
  * vCPU is preempted. If the lock changes hands between two reads, it is in
  * constant use: spinning longer gains nothing then, and waking a sleeper costs
@@ -218,7 +202,7 @@ static bool spin(struct locking *locking, uint64_t budget) {
     }
     if (now - begin >= budget)
       return false;
-    if (holder_is_preempted(mutex)) {
+    if (vf_holder_is_preempted(mutex)) {
       locking->holder_was_preempted = true;
       return false;
     }
@@ -272,26 +256,14 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
   }
 }
 
-/* Records the acquisition. pre: the caller holds the lock, and RECORDED is set.
- */
-static inline void record(vf_mutex *mutex, uintptr_t site) {
-  if (vf_slice_is_there())
-    mutex->handed_ =
-        (mutex->handed_ & ~REQUESTED) | (vf_slice_begin() ? REQUESTED : 0);
-  if (vf_vcpu_states_are_there())
-    __atomic_store_n(&mutex->holder_cpu_, vf_cpu_plus_1(), __ATOMIC_RELAXED);
-  if (vf_sites_are_on())
-    vf_site_took(site, mutex);
-}
-
 /* Records an acquisition that had to wait, and those to come. pre: the caller
  * holds the lock. */
 static void record_all(vf_mutex *mutex, uintptr_t site) {
-  if (!vf_vcpu_states_are_there() && !vf_sites_are_on() && !vf_slice_is_there())
+  if (!vf_holders_are_recorded())
     return;
   if (!(load(mutex) & RECORDED))
     __atomic_fetch_or(&mutex->word_, RECORDED, __ATOMIC_RELAXED);
-  record(mutex, site);
+  vf_holder_took(mutex, site);
 }
 
 /* Acquires the lock for a thread that has just arrived or, if spinning is true,
@@ -338,7 +310,7 @@ static bool try_now(vf_mutex *mutex, uintptr_t site) {
   while (!(word & HELD))
     if (change(mutex, &word, word | HELD, __ATOMIC_ACQUIRE)) {
       if (__builtin_expect(word & RECORDED, 0))
-        record(mutex, site);
+        vf_holder_took(mutex, site);
       return true;
     }
   return false;
@@ -368,7 +340,7 @@ static __attribute__((noinline)) int lock_held(vf_mutex *mutex,
 static inline int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
   if (found & HELD)
     return lock_held(mutex, site);
-  record(mutex, site); /* The lock was free, so RECORDED was set. */
+  vf_holder_took(mutex, site); /* The lock was free, so RECORDED was set. */
   return 0;
 }
 
@@ -430,7 +402,8 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   uint64_t now = vf_now_ns();
   bool hand_over = is_due(now, first, mutex->handed_);
   if (hand_over)
-    mutex->handed_ = (uint32_t)(now >> VF_HANDED_UNIT_LOG2) & ~REQUESTED;
+    mutex->handed_ =
+        (uint32_t)(now >> VF_HANDED_UNIT_LOG2) & ~VF_HOLDER_REQUESTED;
   for (;;) {
     uint32_t without = word & ~(SKIPS | PARKED);
     uint32_t left = without | (more ? PARKED : 0);
@@ -483,11 +456,9 @@ static inline int unlock_recorded(vf_mutex *mutex) {
 }
 
 VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
-  bool requested = vf_slice_is_there() && (mutex->handed_ & REQUESTED);
-  if (requested)
-    mutex->handed_ &= ~REQUESTED;
+  bool asked = vf_holder_asked(mutex);
   int result = unlock_recorded(mutex);
-  if (requested)
+  if (asked)
     vf_slice_end();
   return result;
 }
