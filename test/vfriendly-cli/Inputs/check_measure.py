@@ -162,6 +162,16 @@ def short_children():
         parent.wait()
 
 
+def in_calls():
+    """Time in system calls that no function of libc makes, as of Go's programs, is none in page faults."""
+    profile, said, _ = measure("calls", "./calls")
+    line = lines_of("calls.c")["call"]
+    # The kernel returns to the instruction after the call.
+    near(at(profile, "kernel", "calls.c", range(line, line + 4))[1], said["called"], TIME, "time in calls",
+         slack(profile, said["called"]))
+    assert profile.seconds_of("page faults")["cpu"] < 0.05 * said["called"], profile.seconds_of("page faults")
+
+
 def in_fortran():
     compiler = shutil.which("gfortran") or shutil.which("flang-22")
     if not compiler:
@@ -179,12 +189,14 @@ FOLDER.mkdir(parents=True, exist_ok=True)
 flags = ["-g", "-O2", "-fomit-frame-pointer", "-pthread"]
 for words in (["cc", *flags, "-fPIC", "-shared", TRUTH / "shared.c", "-o", "libshared.so"],
               ["cc", *flags, TRUTH / "truth.c", "./libshared.so", "-o", "truth"],
+              ["cc", *flags, TRUTH / "calls.c", "-o", "calls"],
               ["cc", *flags, TRUTH / "slices.c", "-o", "slices"],
               ["cc", *flags, TRUTH / "shootdowns.c", "./libshared.so", "-o", "shootdowns"],
               ["c++", *flags, TRUTH / "truth.cpp", "-o", "truthpp"]):
     subprocess.run(words, cwd=FOLDER, check=True)
 in_c()
 in_cpp()
+in_calls()
 short_children()
 if TIER == "bpf":
     between_slices()

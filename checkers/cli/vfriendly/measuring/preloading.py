@@ -33,7 +33,6 @@ _SLOT = struct.Struct(f"<IIIIQQ{samples.REGISTERS}Q")
 _STACK = 2048
 _SIZE = _SLOT.size + _STACK
 _FREE, _WRITTEN, _READY = range(3)
-_SYSCALL = b"\x0f\x05"
 
 
 class Unavailable(Exception):
@@ -118,8 +117,8 @@ class Preloaded:
         """Returns True if the thread was in a system call: its signal came at the end of it."""
         try:
             with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
-                memory.seek(ip - len(_SYSCALL))
-                return memory.read(len(_SYSCALL)) == _SYSCALL
+                memory.seek(ip - len(samples.SYSCALL))
+                return memory.read(len(samples.SYSCALL)) == samples.SYSCALL
         except (OSError, ValueError, OverflowError):
             return False
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from vfriendly import programs
+from vfriendly import programs, regular
 from vfriendly.measuring import allocators
 from vfriendly.measuring import samples as kinds
 from vfriendly.measuring.processes import Mapping, Processes
@@ -46,7 +46,7 @@ def call_name(number: int) -> str:
 
 def _call_of(function: str) -> str:
     """Returns the system call that a function of libc makes, where only its name is known."""
-    name = re.sub(r"^_*(GI_+)?|64$", "", function)
+    name = re.sub(r"^_*(GI_+)?(libc_)?|64$", "", function)
     return "futex" if "futex" in name or "lll_" in name else name if name in CALLS.values() else ""
 
 
@@ -63,6 +63,7 @@ class Resolver:
         self._processes = processes
         self._unwinder, self.symbols, self._waits = Unwinder(), Symbols(), Waits()
         self._elfs: dict[str, programs.Elf | None] = {}
+        self._after_call: dict[tuple[str, int], bool] = {}
         self.lost_code = 0  # samples of a place that no file has
 
     @property
@@ -130,6 +131,25 @@ class Resolver:
             return True
         return any(self._waits.is_in_known(*place) for place in top)
 
+    def _is_after_call(self, module: str, address: int) -> bool:
+        """Returns True if the instruction before the address is a system call: perf events do not tell which."""
+        key = (module, address)
+        if key not in self._after_call:
+            elf = self._elf(module)
+            segment = max(((a, o) for o, a in elf.code if a <= address), default=None) if elf else None
+            self._after_call[key] = segment is not None and \
+                self._is_call_before(module, segment[1] + address - segment[0])
+        return self._after_call[key]
+
+    @staticmethod
+    def _is_call_before(path: str, end: int) -> bool:
+        try:
+            with regular.open_regular(path) as file:
+                file.seek(end - len(kinds.SYSCALL))
+                return file.read(len(kinds.SYSCALL)) == kinds.SYSCALL
+        except (OSError, ValueError):  # ValueError: it would begin before the file.
+            return False
+
     def _stack(self, s: Sample, places: list[tuple[str, int]], spins: bool, period_s: float) -> Stack:
         frames: list[Frame] = []
         for place in places:
@@ -144,8 +164,8 @@ class Resolver:
                          tuple(frames))
         seconds = s.weight * period_s
         if s.kernel:
-            # Without a call it is an interrupt or a fault; most of the time is in faults. syscall() may be any.
-            if not call and s.call != kinds.SOME_CALL and frames[0].function != "syscall":
+            # Without a call it is an interrupt or a fault; most of the time is in faults.
+            if not call and s.call != kinds.SOME_CALL and not self._is_after_call(*places[0]):
                 # Those of the loader are of each program's start.
                 cause = "other" if os.path.basename(frames[0].module).startswith("ld-linux") else "page faults"
             # A thread that yields until something has happened spins: it never sleeps.

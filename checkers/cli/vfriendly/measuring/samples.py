@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 # The kinds of events; the same numbers as in checkers/cli/measure/collect.bpf.h.
 CPU, BLOCK, PREEMPT, WAKE, SHOOTDOWN, FAULT, DELAY, IDLE_WAKE, SPAN = range(1, 10)
+SYSCALL = b"\x0f\x05"  # the instruction of x86-64
 SOME_CALL = -2  # a system call whose number is not known
 LOOK = 10  # a thread that was seen to block, in /proc
 NAMES = {CPU: "cpu", BLOCK: "block", PREEMPT: "preempted", WAKE: "wake", SHOOTDOWN: "shootdown", FAULT: "fault",
