@@ -164,6 +164,8 @@ class Stage:
             elif not fence:
                 # Code spans hold no links.
                 if "](" in line:
+                    if "](" in re.sub(r"`[^`]*`", "", LINK.sub("", line)):
+                        raise Error(f"{page}:{number}: a link must begin and end in one line")
                     line = self.shown(line, page, f"{page}:{number}", into)
             out.append(line)
         return "\n".join(out)

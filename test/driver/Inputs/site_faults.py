@@ -19,6 +19,7 @@ STAGED = [
     '[text](no-such.json "plot")',
     '[text](catalogue.json "plot")',
     '[text](../README.md "part other")',
+    "see [a text\nof two lines](../runtime/include)",
     None,
 ]
 BUILT = [
