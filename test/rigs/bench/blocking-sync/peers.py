@@ -13,6 +13,7 @@ import statistics
 import subprocess
 
 import bench
+import drop_ins
 
 OURS = "vf-mutex"
 # name -> Debian package, further flags and C files
@@ -38,6 +39,12 @@ def numbers(text):
 def named(text):
     """The peers of a --peers option."""
     return bench.choice(text, PEERS, "peer")
+
+
+def packages(names):
+    """Those of Debian that peers need."""
+    return sorted({package for name in names for package in
+                   (drop_ins.PACKAGES.get(name, []) if name in drop_ins.NAMES else [PEERS[name][0]])} - {None})
 
 
 def static_flags(tree, name, flags):
@@ -69,15 +76,18 @@ def bounded_mutex(tree, microseconds, out):
     return out
 
 
-def compile_locks(tree, names, out, static=False, defines=()):
-    """A program for each lock; names with @ are with_bound's."""
+def compile_locks(tree, names, out, static=False, defines=(), source=None):
+    """A program for each lock; names with @ are with_bound's. source: of those of FlexGuard's repository."""
     here = os.path.dirname(os.path.abspath(__file__))
     os.makedirs(out, exist_ok=True)
     programs = {}
     for name in names:
         programs[name] = os.path.join(out, name)
         lock, _, bound = name.partition("@")
-        if bound:
+        header = f"locks/{lock}.h"
+        if name in drop_ins.NAMES:
+            flags, header = drop_ins.build(tree, name, source, f"{programs[name]}.build"), drop_ins.LOCK
+        elif bound:
             flags = [bounded_mutex(tree, bound, f"{programs[name]}.o"), os.path.join(tree.lib, "libvfrt.a")]
         else:
             flags = tree.link_flags() if lock == OURS else list(PEERS[lock][1])
@@ -91,7 +101,7 @@ def compile_locks(tree, names, out, static=False, defines=()):
         bench.build([
             tree.tool("clang++"), "-std=c++20", "-O2", "-pthread", "-I", here,
             "-I", os.path.join(tree.source, "runtime", "include"),
-            f'-DLOCK="locks/{lock}.h"', *defines, os.path.join(here, "harness.cpp"),
+            f'-DLOCK="{header}"', *defines, os.path.join(here, "harness.cpp"),
             "-o", programs[name], *flags,
         ])
     return programs

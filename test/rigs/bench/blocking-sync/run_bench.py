@@ -12,6 +12,8 @@ With --bounds, vf_mutex is built once for each time after which it hands the loc
 and the table has a row for each: what the bound costs in throughput and gains in
 fairness. With --late, two threads: how often does one that asks for a lock in constant
 use not get it in LATE_US, and for how long does it then sleep beside a free lock?
+With --each, our locks by pairs against each of the others, to which --src DIR adds those of
+FlexGuard's repository.
 """
 
 import itertools
@@ -19,6 +21,8 @@ import os
 import statistics
 
 import bench
+import drop_ins
+import each
 import measure
 import peers
 
@@ -40,7 +44,9 @@ def options(parser):
     parser.add_argument("--bounds", type=peers.numbers, metavar="US,...",
                         help="compare these bounds of vf_mutex's hand-over with each other")
     parser.add_argument("--late", action="store_true", help="wait for a lock in constant use")
-    parser.add_argument("--peers", default=",".join(peers.PEERS), metavar="NAME,...")
+    parser.add_argument("--peers", metavar="NAME,...", help="[all; those with sources of their own only with --each]")
+    parser.add_argument("--each", action="store_true", help="compare by pairs with each of the others; adds to the last run")
+    parser.add_argument("--src", metavar="DIR", help="a checkout of github.com/vlaforet/flexguard, whose locks are built")
 
 
 def calibrate(program):
@@ -49,18 +55,18 @@ def calibrate(program):
     return measure.run([program], TIMEOUT_S).values["steps_per_ns"]
 
 
-def checked(command, key):
-    one = measure.run(command, TIMEOUT_S)
+def checked(command, key, environment=None):
+    one = measure.run(command, TIMEOUT_S, environment)
     if one.status != "ok" or key not in one.values:
         raise bench.Broken(f"{' '.join(command)}: {one.status} {one.output}{one.errors}")
     return one
 
 
-def once(program, cell, milliseconds, steps_per_ns):
+def once(program, cell, milliseconds, steps_per_ns, environment=None):
     threads, section, think, hogs = cell
     arguments = (threads, round(section * steps_per_ns), round(think * steps_per_ns), hogs,
                  milliseconds)
-    return checked([program, *map(str, arguments)], "ops_per_s")
+    return checked([program, *map(str, arguments)], "ops_per_s", environment)
 
 
 def print_cells(options, found):
@@ -97,23 +103,30 @@ def late(programs, options, report):
          for n, p in programs.items()}, options.reps)
     report.samples(runs)
     rows = []
-    for name, each in runs.items():
-        of = {k: peers.median(each, k) for k in ("late", "then_us", "then_p90_us")}
+    for name, repeated in runs.items():
+        of = {k: peers.median(repeated, k) for k in ("late", "then_us", "then_p90_us")}
         report.summary(lock=name, **of)
         rows.append([name, f"{100 * of['late']:.0f} %", f"{of['then_us']:.0f}", f"{of['then_p90_us']:.0f}"])
     bench.table(["", f"not within {LATE_US} us", "then after us", "p90"], rows)
 
 
 def main(tree, options, out):
-    names = peers.named(options.peers)
+    built = drop_ins.there(options.src) if options.each else []
+    names = bench.choice(options.peers, [*peers.PEERS, *built], "peer")
     if options.smoke:
         names, options.reps, options.ms = ["pthread", "atomic-wait"], 2, 5
         options.threads, options.sections = [1, 4], [0]
         options.think, options.hogs = [0], [0]
-    bench.install(sorted({peers.PEERS[p][0] for p in names} - {None}))
+    bench.install(peers.packages(names))
     ours = [peers.with_bound(b) for b in options.bounds] if options.bounds else [peers.OURS]
-    programs = peers.compile_locks(tree, [*ours, *names], os.path.join(out, "blocking-sync"))
+    programs = peers.compile_locks(tree, [*ours, *names], os.path.join(out, "blocking-sync"), source=options.src)
     steps = calibrate(programs[ours[0]])
+    cells = list(itertools.product(
+        options.threads, options.sections, options.think, options.hogs
+    ))
+    if options.each:
+        programs = {peers.OURS: programs[peers.OURS], each.PRELOADED: programs["pthread"], **programs}
+        return each.run(tree, options, programs, steps, once, cells, out)
     part = "-bounds" if options.bounds else "-late" if options.late else ""
     report = bench.Report("blocking-sync" + part, tree, out, {
         k: v for k, v in vars(options).items() if k != "out"
@@ -123,9 +136,6 @@ def main(tree, options, out):
         report.write()
         return 0
     progress = measure.Progress("blocking-sync")
-    cells = list(itertools.product(
-        options.threads, options.sections, options.think, options.hogs
-    ))
     found = []
     for number, cell in enumerate(cells):
         progress.at(f"cell {number + 1} of {len(cells)}")
