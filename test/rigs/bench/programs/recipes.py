@@ -63,14 +63,14 @@ RECIPES = {r.name: r for r in [
 ]}
 
 
-def build(tree, recipe, root, folder, variant_flags, link_flags):
-    """Compiles the program into folder; returns its path."""
+def build(tree, recipe, root, folder, variant_flags, link_flags, compiler=None):
+    """Compiles the program into folder, by clang if no compiler is named; returns its path."""
     files = recipe.files(root)
     source = os.path.join(root, recipe.folder)
     if not files:
         raise bench.Usage(f"there is no {recipe.name} in {source}: see test/rigs/corpus/README.md for what belongs there")
     os.makedirs(folder, exist_ok=True)
-    compiler = tree.tool("clang++" if recipe.cxx else "clang")
+    compiler = compiler or tree.tool("clang++" if recipe.cxx else "clang")
     objects = []
     for file in files:
         objects.append(os.path.join(folder, f"{len(objects)}.o"))

@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// spins KIND THREADS SECONDS: threads that meet at a barrier, take turns, take a lock, compute or
-// sleep; prints how often in a second.
+// spins KIND THREADS SECONDS: threads that meet at a barrier, take turns, take a lock, wake each
+// other by pipes, compute or sleep; prints how often in a second.
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int threads;
 static volatile int stop;
@@ -19,6 +20,7 @@ static atomic_int count, sense, taken, turn;
 static atomic_uint next_ticket, serving;
 static volatile uint64_t done[512][8];
 static volatile uint64_t sink;
+static int ends[512][2];
 
 static uint64_t compute(int n) {
   uint64_t x = 88172645463325252u;
@@ -76,6 +78,19 @@ static void exchange(long me) {
   }
 }
 
+// One byte goes around, also when all end.
+static void pipes(long me) {
+  char byte = 0;
+  int to = ends[(me + 1) % threads][1];
+  if (me == 0 && write(to, &byte, 1) != 1)
+    return;
+  do {
+    done[me][0] = done[me][0] + 1;
+    if (read(ends[me][0], &byte, 1) != 1 || write(to, &byte, 1) != 1)
+      return;
+  } while (!stop);
+}
+
 static void computes(long me) {
   for (; !stop; done[me][0] = done[me][0] + 1)
     sink = compute(10000);
@@ -90,7 +105,7 @@ static const struct {
   const char *name;
   void (*run)(long);
 } kinds[] = {{"barrier", barrier}, {"turns", turns},       {"ticket", ticket},
-             {"exchange", exchange}, {"computes", computes}, {"sleeps", sleeps}};
+             {"exchange", exchange}, {"pipes", pipes},       {"computes", computes}, {"sleeps", sleeps}};
 static void (*kind)(long);
 
 static void *start(void *data) {
@@ -112,6 +127,9 @@ int main(int argc, char **argv) {
   double seconds = atof(argv[3]);
   pause = (struct timespec){(time_t)seconds, (long)((seconds - (int)seconds) * 1e9)};
   clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (long i = 0; i != threads; ++i)
+    if (kind == pipes && pipe(ends[i]) != 0)
+      return 3;
   for (long i = 0; i != threads; ++i)
     pthread_create(&thread[i], NULL, start, (void *)i);
   while (nanosleep(&pause, &pause) != 0)
