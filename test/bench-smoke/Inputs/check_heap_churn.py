@@ -170,4 +170,17 @@ try:
     raise AssertionError("a part of the table is no table")
 except SystemExit:
     pass
+
+# Pairs: the median of the ratios, not the ratio of the medians; of runs to the end, where there are enough.
+def ran(wall, count, status="ok"):
+    return measure.Run(status, wall, 1, "", "", values={"shootdowns": count, "mean_resident": 2, "peak_resident": 4})
+
+
+ours, theirs = [ran(each, 1) for each in (1, 2, 3, 4, 5, 6, 7)], [ran(2 * each, 0) for each in (1, 2, 3, 4, 5, 6, 8)]
+found = run_bench.pairs(ours, theirs)
+assert found["time"] == [0.5, 0.4375, 0.5, 7] and found["CPU"][0] == 1 and "shootdowns" not in found, found
+assert run_bench.pairs(ours[:5], theirs) == {}
+assert run_bench.pairs([*ours[:6], ran(7, 1, "timeout")], theirs)["time"][3] == 6
+(line,) = run_bench.pair_lines({"p": {"vfmalloc": {"pairs": {"glibc": {"time": found["time"]}, "jemalloc": {}}}}})
+assert line == "p: vfmalloc / glibc, medians of pairs: time 0.50 [0.44, 0.50] of 7", line
 print("heap-churn: ok")

@@ -103,6 +103,29 @@ def summary(row, runs):
             "seconds": [row.seconds(r) for r in runs]}
 
 
+# What is compared in pairs, of a run.
+PAIRED = {"time": lambda run: run.wall, "CPU": lambda run: run.cpu, "shootdowns": lambda run: run.values["shootdowns"],
+          "mean MB": lambda run: run.values["mean_resident"], "peak MB": lambda run: run.values["peak_resident"]}
+
+
+def pairs(ours, others):
+    """What -> median of ours / theirs in pairs of runs, with the ends of its interval, which takes six of them."""
+    found = {}
+    for what, value in PAIRED.items():
+        ratios = [value(a) / value(b) for a, b in zip(ours, others) if value(b) and a.status == b.status == "ok"]
+        if measure.median_interval(ratios):
+            found[what] = [statistics.median(ratios), *measure.median_interval(ratios), len(ratios)]
+    return found
+
+
+def pair_lines(table):
+    for program, row in table.items():
+        for other, found in row.get(OURS, {}).get("pairs", {}).items():
+            if found:
+                yield f"{program}: {OURS} / {other}, medians of pairs: " + ", ".join(
+                    f"{what} {median:.2f} [{low:.2f}, {high:.2f}] of {n}" for what, (median, low, high, n) in found.items())
+
+
 def shown(program, name, each):
     """A row of the table."""
     if "failed" in each:
@@ -128,6 +151,7 @@ def measured(report, name, program, libraries, options, at):
     found = {n: summary(row, each) for n, each in runs.items()}
     if OURS in found:
         found[OURS]["speed"] = aims.speed({n: each["seconds"] for n, each in found.items()})
+        found[OURS]["pairs"] = {n: pairs(runs[OURS], each) for n, each in runs.items() if n != OURS}
     for n, each in {**found, **{n: {"failed": why} for n, why in failed.items()}}.items():
         report.summary(program=name, allocator=n, **each)
 
@@ -192,6 +216,8 @@ def told(report, options):
         lines.append(shown("" if name == before else name, allocator, row))
         before = name
     bench.table(HEADER, lines)
+    for line in pair_lines(table):
+        print(line)
     for name, why in report.content["parameters"]["absent"].items():
         print(f"{name}: {why}")
     for row in report.content["summary"]:
