@@ -208,11 +208,15 @@ Fix planFix(FixStyle Style, const WrittenWait &Spin, const LoopSite &Site,
   case FixStyle::Pause:
     return planPause(Spin, Site);
   case FixStyle::SpinThenBlock:
-    return planSpinThenBlock(Spin, Site, Uses, Names);
   case FixStyle::StdAtomicWait:
-    return planStdAtomicWait(Spin, Site, Uses);
+    break;
   }
-  llvm_unreachable("all styles handled above");
+  // C++20's own wait needs neither a header nor a library of ours.
+  Fix Plan = planStdAtomicWait(Spin, Site, Uses);
+  if (Style == FixStyle::SpinThenBlock && Plan.Hints.empty() &&
+      Plan.WhyNot.empty())
+    return planSpinThenBlock(Spin, Site, Uses, Names);
+  return Plan;
 }
 
 } // namespace vfriendly::tidy

@@ -26,8 +26,8 @@ namespace vfriendly::tidy {
 ///
 /// Reports what is polled and how, and what that costs in a virtual machine,
 /// and offers a fix in the style that the option Style names: `pause`,
-/// `spin-then-block` (default) or `std-atomic-wait`. See
-/// guidelines/spin-loops.md.
+/// `spin-then-block` (default) or `std-atomic-wait`. The default takes
+/// `std-atomic-wait` where that is possible. See guidelines/spin-loops.md.
 class SpinLoopsCheck : public clang::tidy::ClangTidyCheck {
 public:
   SpinLoopsCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);

@@ -141,7 +141,7 @@ Fix planStdAtomicWait(const WrittenWait &Spin, const LoopSite &Site,
         return Uses.Notified.contains(W->Access) &&
                !isFollowedBy(*W, Notify(*W), Context);
       }))
-    return {};
+    return {{}, "", "another loop's fix notifies at the same write; run again"};
 
   Fix Plan;
   if (P->Tries) {

@@ -4,9 +4,9 @@
 // C++ programs after their fixes: payloads published before a release are seen
 // after the wait, in the runtime's waits and in C++20's own.
 // RUN: cp %s %t.block.cpp
-// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.block.cpp -- -std=c++20 > %t.out
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.block.cpp -- -std=c++17 > %t.out
 // RUN: grep -c '^ .*= vf_spin_wait(' %t.block.cpp | FileCheck %s --check-prefix=FIXED
-// RUN: clang++ -std=c++20 -O2 -I %vf_include %t.block.cpp -o %t.block %vf_link
+// RUN: clang++ -std=c++17 -O2 -I %vf_include %t.block.cpp -o %t.block %vf_link
 // RUN: %t.block | FileCheck %s
 //
 // RUN: cp %s %t.std.cpp

@@ -29,6 +29,28 @@
 // MAPS-LABEL: class Lock {
 // MAPS-NOT: .wait(
 
+// The default style takes it where it can, and libvfrt's wait elsewhere. What
+// another loop's fix must notify first is left to the next run.
+// RUN: cp %t.orig.cpp %t.default.cpp
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.default.cpp -- -std=c++20 > %t.out
+// RUN: FileCheck %s --check-prefix=CHECK-DEFAULT --input-file=%t.default.cpp
+// RUN: FileCheck %s --check-prefix=CHECK-NOTE --input-file=%t.out
+// RUN: clang++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I%vf_include %t.default.cpp
+// CHECK-DEFAULT: #include "vfriendly/spin_wait.h"
+// CHECK-DEFAULT-LABEL: void writes(
+// CHECK-DEFAULT-NEXT: ready.store(true, std::memory_order_release);
+// CHECK-DEFAULT-NEXT: ready.notify_all();
+// CHECK-DEFAULT-NEXT: count++;
+// CHECK-DEFAULT-LABEL: void waits(
+// CHECK-DEFAULT-NEXT: ready.wait(false, std::memory_order_acquire);
+// CHECK-DEFAULT-LABEL: void waits_too(
+// CHECK-DEFAULT-NEXT: while (!ready)
+// CHECK-DEFAULT-NEXT: ;
+// CHECK-DEFAULT-LABEL: void left_alone(
+// CHECK-DEFAULT: vf_spin_wait(&everyones,
+// CHECK-DEFAULT: vf_spin_wait(&here,
+// CHECK-NOTE: note: no fix: another loop's fix notifies at the same write; run again
+
 #include <atomic>
 #include <thread>
 
