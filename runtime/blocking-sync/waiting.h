@@ -17,6 +17,8 @@
 
 #include "common/process_wide.h"
 #include "platform/linux/kernel.h"
+#include "spin-wait/block.h"
+#include "spin-wait/crowd.h"
 #include "spin-wait/state.h"
 #include "vfriendly/mutex.h"
 #include "vfriendly/spin_wait.h"
@@ -31,14 +33,22 @@ static inline bool vf_flags_are_good(unsigned flags) {
   return (flags & ~VF_SHARED) == 0;
 }
 
-/* Pauses after a failed attempt. Returns false once the caller should sleep. If
+/* Pauses after a failed attempt. Returns false once the caller should sleep: at
+ * once while threads that compute are known to keep the CPUs (crowd.h). If
  * there is a deadline, this function does not yield: a thread that computes
  * would get the CPU and could keep it far beyond the deadline. */
 static inline bool vf_keep_spinning(uint64_t *state,
                                     const struct vf_deadline *deadline) {
-  if (vf_would_block(*state) || (deadline && vf_would_yield(*state)))
+  if (vf_would_block(*state))
     return false;
-  *state = vf_spin_wait(NULL, 0, *state, VF_SPIN_NO_SLEEP);
+  if (deadline && vf_would_yield(*state)) {
+    /* Where no wait yields, nothing else would notice that the crowd is gone.
+     */
+    vf_crowd_not_seen();
+    return false;
+  }
+  *state =
+      vf_spin_wait(NULL, 0, *state, VF_SPIN_NO_SLEEP | VF_SPIN_SLEEPS_ITSELF);
   return !vf_would_block(*state);
 }
 

@@ -10,6 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* With VF_SPIN_NO_SLEEP, of a caller that sleeps by itself once the wait would
+ * block: the call that ends the opening phase makes no step if that step would
+ * be a yield or a sleep, so that the caller sees it coming. Passed by
+ * blocking-sync/waiting.h only. */
+#define VF_SPIN_SLEEPS_ITSELF 0x8000u
+
 struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr);
 
 /* Returns true if notifies have ended the bucket's last sleeps, as far as is

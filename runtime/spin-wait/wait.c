@@ -191,6 +191,10 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
   if (opening)
     state = begin(state, trying, now);
   uint64_t phase = vf_field(state, VF_PHASE);
+  if (opening && phase != VF_SPINNING && how & VF_SPIN_SLEEPS_ITSELF) {
+    vf_limit_look(now);
+    return state;
+  }
   struct vf_spin_bucket *bucket =
       how & VF_SPIN_NOTIFIED ? vf_spin_bucket_of(addr) : NULL;
   if (phase == VF_BLOCKING) {

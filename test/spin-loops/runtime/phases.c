@@ -11,6 +11,7 @@
 // RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: %t
 
+#include "blocking-sync/waiting.h"
 #include "waits.h"
 #include <sys/time.h>
 
@@ -165,6 +166,43 @@ static void a_hog_makes_waits_block_for_a_while(void) {
       wait_until(state, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
   }
   CHECK(fake_now - begin > 45000000 && fake_now - begin < 55000000);
+}
+
+/* Returns the time that a lock's wait spins before it sleeps by itself. */
+static uint64_t locks_spin(const struct vf_deadline *deadline) {
+  uint64_t state = 0, begin = fake_now;
+  while (vf_keep_spinning(&state, deadline))
+    ;
+  return fake_now - begin;
+}
+
+static void locks_sleep_at_once_beside_a_hog(void) {
+  reset();
+  fake_yield_ns = 3000000;
+  for (int i = 0; i < 3; ++i)
+    locks_spin(NULL);
+  CHECK(vf_spin_shared_1.hogged_until != 0);
+  uint64_t yields = fake_yields;
+  for (int i = 0; i < 9; ++i)
+    CHECK(locks_spin(NULL) < 2000);
+  CHECK(fake_yields == yields);
+  /* Once the spell is over, they look whether the hog is still there. */
+  fake_now += 100000000;
+  for (int i = 0; i < 9; ++i)
+    locks_spin(NULL);
+  CHECK(fake_yields > yields);
+}
+
+static void locks_with_a_deadline_never_yield(void) {
+  reset();
+  fake_yield_ns = 3000000;
+  const struct vf_deadline deadline = {.clock = CLOCK_MONOTONIC};
+  vf_spin_shared_1.crowd = 16;
+  for (int i = 0; i < 16; ++i)
+    CHECK(locks_spin(&deadline) < 2000);
+  /* The crowd may be gone by then. */
+  CHECK(locks_spin(&deadline) > 10000);
+  CHECK(fake_yields == 0);
 }
 
 /* Polls cost 1 ns each. Calls after the polls that each call asks for. */
@@ -381,6 +419,8 @@ int main(void) {
   cpu_time_that_counts_is_used();
   one_long_yield_is_an_accident();
   a_hog_makes_waits_block_for_a_while();
+  locks_sleep_at_once_beside_a_hog();
+  locks_with_a_deadline_never_yield();
   a_bounded_wait_does_not_yield_to_a_hog();
   blind_sleeps_stay_below_a_sixteenth();
   blind_waits_yield_to_waiters();

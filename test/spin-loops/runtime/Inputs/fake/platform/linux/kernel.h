@@ -10,6 +10,13 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <time.h>
+
+struct vf_deadline {
+  clockid_t clock;
+  struct timespec at;
+};
+enum vf_scope { VF_PRIVATE, VF_ACROSS };
 
 extern uint64_t fake_now, fake_yield_ns, fake_clock_ns, fake_slept;
 extern uint64_t fake_yields, fake_sleeps, fake_blocks, fake_wakes;
