@@ -16,13 +16,15 @@ import cpu_group  # pylint: disable=wrong-import-position
 
 
 @contextlib.contextmanager
-def _hogs():
-    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(bench.cpus())]
+def hogs(number):
+    """Threads that compute, of other programs."""
+    started = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(number)]
     try:
-        yield []
+        yield
     finally:
-        for hog in hogs:
+        for hog in started:
             hog.kill()
+        for hog in started:
             hog.wait()
 
 
@@ -39,8 +41,8 @@ def beside(condition):
     if condition == "idle":
         yield []
     elif condition == "hogs":
-        with _hogs() as prefix:
-            yield prefix
+        with hogs(bench.cpus()):
+            yield []
     elif condition.startswith("limit-"):
         with _limit(float(condition[len("limit-"):])) as prefix:
             yield prefix

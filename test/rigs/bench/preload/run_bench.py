@@ -10,6 +10,7 @@ CPU. Both run the same number of rounds, found with libc.
 import os
 
 import bench
+import conditions
 import measure
 
 SENTENCE = "Time and CPU of libc's waits without and with LD_PRELOAD=libvfpthread.so."
@@ -28,6 +29,7 @@ def options(parser):
     parser.add_argument("--reps", type=int, default=11, metavar="N", help="pairs [%(default)s]")
     parser.add_argument("--primitives", metavar="P,...", help="only these")
     parser.add_argument("--times", metavar="T,...", help="only these threads per CPU [1,2,4]")
+    parser.add_argument("--hogs", metavar="N,...", default="0", help="threads that compute beside it [%(default)s]")
 
 
 def once(program, what, threads, rounds, environment):
@@ -74,6 +76,7 @@ HEADER = ["", "threads", "libc us", "preload us", "ratio", "quartiles",
 def main(tree, options, out):
     what = bench.choice(options.primitives, PRIMITIVES, "primitive")
     times = [int(t) for t in bench.choice(options.times, [str(t) for t in TIMES], "threads per CPU")]
+    all_hogs = [int(h) for h in bench.choice(options.hogs, [str(n) for n in range(65)], "number of hogs")]
     repetitions = 1 if options.smoke else options.reps
     if repetitions < 1:
         raise bench.Usage("--reps must be at least 1")
@@ -94,20 +97,20 @@ def main(tree, options, out):
         for time in times[:1] if options.smoke else times:
             threads = max(2, time * bench.cpus() // 2 * 2)
             rounds = 10 if options.smoke else calibrate(program, name, threads)
-            runs = measure.in_turn(
-                {
+            for hogs in all_hogs:
+                title = f"{name} {time}x" + (f", {hogs} hogs" if hogs else "")
+                variants = {
                     "libc": lambda: once(program, name, threads, rounds, None),
-                    "preload": lambda: once(program, name, threads, rounds,
-                                            {"LD_PRELOAD": library}),
-                },
-                repetitions,
-                lambda n: progress.at(f"{name} {time}x, run {n} of {2 * repetitions}"),
-            )
-            row = cell_row(f"{name} {time}x", threads, runs)
-            rows.append(row)
-            report.samples(runs, primitive=name, times=time, threads=threads)
-            report.summary(primitive=name, times=time, threads=threads,
-                           **dict(zip(("wall_ratio", "cpu_ratio"), (row[4], row[8]))))
+                    "preload": lambda: once(program, name, threads, rounds, {"LD_PRELOAD": library}),
+                }
+                with conditions.hogs(hogs):
+                    runs = measure.in_turn(variants, repetitions,
+                                           lambda n: progress.at(f"{title}, run {n} of {2 * repetitions}"))
+                row = cell_row(title, threads, runs)
+                rows.append(row)
+                report.samples(runs, primitive=name, times=time, threads=threads, hogs=hogs)
+                report.summary(primitive=name, times=time, threads=threads, hogs=hogs,
+                               **dict(zip(("wall_ratio", "cpu_ratio"), (row[4], row[8]))))
     progress.end()
     print(f"{repetitions} pairs, medians, for each thread's round; ratios are libc / preload")
     bench.table(HEADER, rows)
