@@ -284,6 +284,13 @@ def merged_code_has_no_line():
     assert shown((0, 2.0)) == "wait (a.c)", shown((0, 2.0))
 
 
+def one_and_many():
+    own = frame("wait", "a.c", 1)
+    (place,) = profile_of("/", stack("block", "blocking", 2, 0.1, own), stack("block", "blocking", 1, 0.1, own),
+                          stack("wake", "blocking", 1, 0, own)).places()
+    assert table.events(place) == "3 blocks, 1 wake-up", table.events(place)
+
+
 def main():
     # The runtime is linked into the program.
     waits = stack("block", "blocking", 1, 0.1, frame("vf_futex_wait", "kernel.h", 60), frame("wait_at", "wait.c", 9),
@@ -295,6 +302,7 @@ def main():
     assert waits.own is None and waits.shown == omp, waits.shown
     assert stack("fault", "page faults", 1, 0, libc("a"), libc("b")).shown == libc("b")
     merged_code_has_no_line()
+    one_and_many()
     found = times()
     little_seen()
     unknown()

@@ -4,6 +4,7 @@
 """A profile for people: what pays, in one or two lines, the causes, then the places."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from vfriendly import cpu_limit, intervals, pools
@@ -15,6 +16,7 @@ NOTABLE = 0.05
 LEAST_SAMPLES = 30
 # Share of the events of their kind below which events without a cost are not listed.
 LEAST_SHARE = 0.01
+_PLURAL = re.compile(r"s\b")
 # Share of the pages that lie on another node from which placement is a remedy: an access to them takes 1.5 to 2 times
 # as long, so all of a program that waits for memory half of its time would gain 5 %.
 NOTABLE_REMOTE = 0.2
@@ -207,8 +209,9 @@ def overhead(profile: Profile) -> str:
 
 def events(place: Place) -> str:
     """Returns the counts of a place, the highest first."""
-    return ", ".join(f"{n:,.0f} {TITLES[w] if w != 'wake' else 'wake-ups'}" for w, n in
-                     sorted(place.counts.items(), key=lambda item: -item[1]) if round(n))
+    rows = [(n, TITLES[w] if w != "wake" else "wake-ups") for w, n in place.counts.items() if round(n)]
+    return ", ".join(f"{n:,.0f} {words if round(n) > 1 else _PLURAL.sub('', words, count=1)}"
+                     for n, words in sorted(rows, reverse=True))
 
 
 def notable_places(profile: Profile) -> list[Place]:

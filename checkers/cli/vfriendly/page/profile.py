@@ -57,8 +57,9 @@ def _places(places: Sequence[Place], cpu: float) -> str:
         blocked = f"blocked for {seconds(p.blocked_s)}" if seconds(p.blocked_s) != "0" else ""
         words = [p.cause if p.cause not in counts else "", blocked, counts,
                  f"through {p.mostly_through}" if p.mostly_through else ""]
-        rows.append(f'<li><b>{seconds(p.cost)}</b> ({percent(p.cost, cpu)}) <span class="place">{escape(place_name(p))}'
-                    f"</span>: {escape('; '.join(filter(None, words)))}</li>")
+        cost = f"<b>{seconds(p.cost)}</b> ({percent(p.cost, cpu)}) " if seconds(p.cost) != "0" else ""
+        rows.append(f'<li>{cost}<span class="place">{escape(place_name(p))}</span>: '
+                    f"{escape('; '.join(filter(None, words)))}</li>")
     return f"<h3>Places, the most costly first</h3><ol>{''.join(rows)}</ol>" if rows else ""
 
 
