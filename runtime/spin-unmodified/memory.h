@@ -27,9 +27,19 @@ enum vf_memory_access {
   VF_MEMORY_GUARDED, /* by loads; faults are handled */
 };
 
+/* The clock's data, which the kernel maps into each process and lets nobody
+ * copy: `size` bytes from `there` in the other process are those from `here` in
+ * this one, and `ends` are those of a pipe, through which they are read without
+ * a fault. */
+struct vf_clock_pages {
+  uint64_t there, here, size;
+  int ends[2];
+};
+
 struct vf_memory {
   int process; /* of VF_MEMORY_COPIED; 0: this one */
   enum vf_memory_access access;
+  struct vf_clock_pages clock; /* of another process; size 0: not known */
 };
 
 /* Copies n <= 16 bytes at `from` to *to. Returns false if they cannot be read.

@@ -20,6 +20,7 @@
 #include "platform/linux/kernel.h"
 #include "spin-unmodified/prove.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -44,8 +45,9 @@ enum { PERF_IP = 8, PERF_FLAGS = 9 };
 #define PERF_REGISTERS UINT64_C(0xff03ff)
 
 struct sampled {
-  int file, process;
+  int file;
   struct perf_event_mmap_page *page;
+  struct vf_memory memory;
 };
 
 static struct sampled threads[THREADS_MAX];
@@ -98,10 +100,8 @@ static void judge(const struct sampled *thread, const uint64_t *sample) {
       at.reg[order[i]] = *value;
     ++value;
   }
-  struct vf_memory memory = {.process = thread->process,
-                             .access = VF_MEMORY_COPIED};
   struct vf_wait wait;
-  enum vf_verdict verdict = vf_prove(&at, &memory, &decoded, &wait);
+  enum vf_verdict verdict = vf_prove(&at, &thread->memory, &decoded, &wait);
   ++verdicts[verdict];
   if (verdict == VF_COMPUTES) {
     count_reason(&wait);
@@ -130,8 +130,41 @@ static void drain(struct sampled *thread) {
   __atomic_store_n(&thread->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+/* Where the kernel's data for clocks are in a process, some mappings in a row.
+ * Returns their size, 0 if there are none. */
+static uint64_t find_clock(int process, uint64_t *begin) {
+  char path[64], line[512];
+  uint64_t size = 0, from, to;
+  snprintf(path, sizeof path, "/proc/%d/maps", process);
+  FILE *maps = fopen(path, "re");
+  while (maps && fgets(line, sizeof line, maps))
+    if (strstr(line, "[vvar") &&
+        sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2) {
+      *begin = size ? *begin : from;
+      size = to - *begin;
+    }
+  if (maps)
+    fclose(maps);
+  return size;
+}
+
+static struct vf_memory memory_of(int process) {
+  static int ends[2] = {-1, -1};
+  struct vf_memory memory = {.process = process, .access = VF_MEMORY_COPIED};
+  struct vf_clock_pages *clock = &memory.clock;
+  uint64_t size = find_clock(process, &clock->there);
+  if (ends[0] < 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    return memory;
+  clock->ends[0] = ends[0];
+  clock->ends[1] = ends[1];
+  /* Another layout is another kind of program, as one of 32 bits. */
+  if (find_clock(getpid(), &clock->here) == size)
+    clock->size = size;
+  return memory;
+}
+
 /* Returns 0 or an errno value. */
-static int sample_thread(int process, int thread) {
+static int sample_thread(const struct vf_memory *memory, int thread) {
   struct perf_event_attr attributes = {
       .type = PERF_TYPE_SOFTWARE,
       .size = sizeof attributes,
@@ -154,7 +187,7 @@ static int sample_thread(int process, int thread) {
     close(file);
     return error;
   }
-  threads[n_threads++] = (struct sampled){file, process, page};
+  threads[n_threads++] = (struct sampled){file, page, *memory};
   return 0;
 }
 
@@ -162,6 +195,7 @@ static int sample_thread(int process, int thread) {
 static int sample_process(int process) {
   char path[64];
   int error = ESRCH;
+  struct vf_memory memory = memory_of(process);
   snprintf(path, sizeof path, "/proc/%d/task", process);
   DIR *tasks = opendir(path);
   if (!tasks)
@@ -169,7 +203,7 @@ static int sample_process(int process) {
   for (struct dirent *entry;
        n_threads != THREADS_MAX && (entry = readdir(tasks));)
     if (*entry->d_name != '.') {
-      int failed = sample_thread(process, atoi(entry->d_name));
+      int failed = sample_thread(&memory, atoi(entry->d_name));
       error = failed && failed != ESRCH ? failed : error == ESRCH ? 0 : error;
     }
   closedir(tasks);
