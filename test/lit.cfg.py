@@ -131,7 +131,7 @@ if target == platform.machine() and os.path.exists(os.path.join(config.vf_llvm_d
     config.available_features.add("openmp")
 if os.path.exists(os.path.join(config.vf_llvm_dir, "bin", "clang-format")):
     config.available_features.add("clang-format")
-for tool in ("promtool", "systemd-analyze", "gdb"):
+for tool in ("promtool", "systemd-analyze", "gdb", "rustc", "go", "javac"):
     if shutil.which(tool):
         config.available_features.add(tool)
 if shutil.which("dpkg-shlibdeps"):

@@ -1,0 +1,44 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""check_languages.py NAME,... COMMAND...: runs COMMAND NAME for each, and asks vf-spins whether it waits; those whose names
+begin with c_ compute.
+
+The emulator begins at a sample's registers and reads memory while the thread runs on: where code keeps all variables in memory
+it may find other values than those of the registers, and proves nothing. So most samples of a wait are enough."""
+
+import json
+import subprocess
+import sys
+import time
+
+# Samples of a loop, and those at the beginning that do not count: of the start, and of code that is not compiled yet.
+SAMPLES, START = 20, 5
+# Of other threads, such as a collector's.
+OTHERS = 0.1
+TRIES = 200
+
+failed = 0
+for name in sys.argv[1].split(","):
+    program = subprocess.Popen([*sys.argv[2:], name], stdout=subprocess.DEVNULL)
+    time.sleep(0.5)
+    samples = waits = begun = 0
+    reasons = []
+    for _ in range(TRIES):
+        said = subprocess.run(["vf-spins", "--ms", "40", str(program.pid)], capture_output=True, text=True, check=True)
+        found = json.loads(said.stdout)
+        if begun < START:
+            begun += found["samples"]
+            continue
+        samples, waits = samples + found["samples"], waits + found["waits"]
+        reasons += found["reasons"]
+        if samples >= SAMPLES:
+            break
+    status = program.poll()
+    program.kill()
+    program.wait()
+    computes = name.startswith("c_")
+    right = samples >= SAMPLES and (waits <= samples * OTHERS if computes else waits * 2 > samples)
+    print(f"{name}: {waits} of {samples} wait{'' if right and status is None else f': WRONG, {status}, {reasons[:4]}'}", flush=True)
+    failed |= not right or status is not None
+sys.exit(failed)
