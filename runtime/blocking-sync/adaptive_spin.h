@@ -37,13 +37,13 @@
 /* Updates the number of recent spins that failed minus those that succeeded.
  * The update takes no lock: if it is lost, the budget of the next spin is twice
  * or half as long as it should be. */
-static inline void vf_learn(uint32_t *failed, bool succeeded) {
-  uint32_t before = vf_get(failed);
-  uint32_t now = succeeded
+static inline void vf_learn(uint16_t *failed, bool succeeded) {
+  unsigned before = __atomic_load_n(failed, __ATOMIC_RELAXED);
+  unsigned now = succeeded
                      ? (before > 0 ? before - 1 : 0)
                      : (before < VF_MAX_FAILED_SPINS ? before + 1 : before);
   if (now != before)
-    vf_set(failed, now);
+    __atomic_store_n(failed, (uint16_t)now, __ATOMIC_RELAXED);
 }
 
 /* Pauses *pauses times between two reads of the lock word, then increases

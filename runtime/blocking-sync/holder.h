@@ -12,9 +12,9 @@
  *   waiter:  if (vf_holder_is_preempted(mutex))
  *              ... blocks instead of spinning ...
  *
- * A holder says where it runs (vcpu_state.h) and requests a longer time slice
- * (slice.h), where these exist, and is counted for statistics (sites.h). All of
- * it are hints: nothing may depend on them.
+ * A holder says who it is (thread_state.h) and where it runs (vcpu_state.h),
+ * and requests a longer time slice (slice.h), where these exist, and is counted
+ * for statistics (sites.h). All of it are hints: nothing may depend on them.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_BLOCKING_SYNC_HOLDER_H
@@ -22,6 +22,7 @@
 
 #include "common/sites.h"
 #include "common/slice.h"
+#include "platform/linux/thread_state.h"
 #include "platform/linux/vcpu_state.h"
 #include "vfriendly/mutex.h"
 
@@ -32,7 +33,8 @@
 /* Returns true if acquisitions of a mutex that threads wait for are recorded.
  */
 static inline bool vf_holders_are_recorded(void) {
-  return vf_vcpu_states_are_there() || vf_sites_are_on() || vf_slice_is_there();
+  return vf_thread_states_are_there() || vf_vcpu_states_are_there() ||
+         vf_sites_are_on() || vf_slice_is_there();
 }
 
 /* Records the acquisition. pre: the caller holds the mutex. */
@@ -40,8 +42,13 @@ static inline void vf_holder_took(vf_mutex *mutex, uintptr_t site) {
   if (vf_slice_is_there())
     mutex->handed_ = (mutex->handed_ & ~VF_HOLDER_REQUESTED) |
                      (vf_slice_begin() ? VF_HOLDER_REQUESTED : 0);
-  if (vf_vcpu_states_are_there())
-    __atomic_store_n(&mutex->holder_cpu_, vf_cpu_plus_1(), __ATOMIC_RELAXED);
+  if (vf_thread_states_are_there() || vf_vcpu_states_are_there()) {
+    vf_cpu cpu = vf_cpu_plus_1();
+    __atomic_store_n(&mutex->holder_cpu_, cpu, __ATOMIC_RELAXED);
+    if (vf_thread_states_are_there())
+      __atomic_store_n(&mutex->holder_thread_, vf_own_thread(cpu),
+                       __ATOMIC_RELAXED);
+  }
   if (vf_sites_are_on())
     vf_site_took(site, mutex);
 }
@@ -56,13 +63,16 @@ static inline bool vf_holder_asked(vf_mutex *mutex) {
   return requested;
 }
 
-/* Returns true if the holder probably cannot release the mutex soon, because
- * its vCPU is preempted. It only ends a spin early, as the budget does, so a
- * wrong answer costs a sleep or a spin. */
+/* Returns true if the holder probably cannot release the mutex soon, because it
+ * or its vCPU is preempted, or it sleeps. It only ends a spin early, as the
+ * budget does, so a wrong answer costs a sleep or a spin. */
 static inline bool vf_holder_is_preempted(const vf_mutex *mutex) {
-  return vf_vcpu_states_are_there() &&
-         vf_vcpu_is_preempted(
-             __atomic_load_n(&mutex->holder_cpu_, __ATOMIC_RELAXED));
+  return (vf_thread_states_are_there() &&
+          vf_thread_is_off(
+              __atomic_load_n(&mutex->holder_thread_, __ATOMIC_RELAXED))) ||
+         (vf_vcpu_states_are_there() &&
+          vf_vcpu_is_preempted(
+              __atomic_load_n(&mutex->holder_cpu_, __ATOMIC_RELAXED)));
 }
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_HOLDER_H */

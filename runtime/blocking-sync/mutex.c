@@ -220,7 +220,7 @@ static bool spin_first(struct locking *locking) {
       !change(mutex, &word, with_spinner(word), __ATOMIC_RELAXED))
     return spin(locking, VF_BRIEF_NS);
   locking->spinning = true;
-  uint32_t failed = __atomic_load_n(&mutex->failed_spins_, __ATOMIC_RELAXED);
+  uint16_t failed = __atomic_load_n(&mutex->failed_spins_, __ATOMIC_RELAXED);
   bool got_it = spin(locking, vf_spin_budget_ns() >> failed);
   /* One that the hint ended says nothing of how long sections are. */
   if (!locking->holder_was_preempted)

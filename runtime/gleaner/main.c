@@ -14,6 +14,7 @@
 static const char usage[] =
     "usage: gleaner run [OPTIONS] -- COMMAND...\n"
     "       gleaner tick [--explain] -- COMMAND... | -p PID\n"
+    "       gleaner hints [--at SOCKET]\n"
     "       gleaner top [--once] [--json]\n"
     "       gleaner repair\n"
     "\n"
@@ -50,6 +51,9 @@ static const char usage[] =
     "\n"
     "tick: gives threads short time slices while they spin and CPUs are "
     "short.\n"
+    "hints: as root, tells the locks of programs with libvfrt which of their "
+    "holders\n"
+    "are off the CPU.\n"
     "repair: gives CPUs back to workloads of runs that were killed with "
     "SIGKILL.\n";
 
@@ -143,6 +147,8 @@ int main(int argc, char **argv) {
     return run(argc - 1, argv + 1);
   if (strcmp(command, "tick") == 0)
     return gl_tick(argc - 1, argv + 1);
+  if (strcmp(command, "hints") == 0)
+    return gl_hints(argc - 1, argv + 1);
   if (strcmp(command, "top") == 0)
     return gl_top(argc - 1, argv + 1);
   if (strcmp(command, "repair") == 0)

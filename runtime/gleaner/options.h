@@ -37,6 +37,7 @@ int gl_run(const struct gl_options *options);
 int gl_top(int argc, char **argv);
 int gl_repair(void);
 int gl_tick(int argc, char **argv);
+int gl_hints(int argc, char **argv);
 
 /* Ends this process by the signal by which a process with this wait status
  * ended, or returns that process's exit status. */

@@ -35,7 +35,7 @@
 
 static struct place {
   uint32_t mark;     /* when the spin began, 0 if no thread spins */
-  uint32_t failed;   /* number of failed spins minus the successful ones */
+  uint16_t failed;   /* number of failed spins minus the successful ones */
   uint32_t waits;    /* number of waits since the last trial */
   uint32_t trials;   /* number of failed trials */
   uint64_t woken_at; /* time at which a thread was woken that has not run since;
@@ -103,7 +103,7 @@ static void learn(struct place *place, bool was_trial, bool got_it) {
   if (!was_trial) {
     vf_learn(&place->failed, got_it);
   } else if (got_it) {
-    vf_set(&place->failed, 0);
+    __atomic_store_n(&place->failed, 0, __ATOMIC_RELAXED);
     vf_set(&place->trials, 0);
   } else if (vf_get(&place->trials) < TRIAL_MAX_LOG2 - TRIAL_LOG2) {
     vf_set(&place->trials, vf_get(&place->trials) + 1);
@@ -119,7 +119,7 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
   if (look(what))
     return true;
   struct place *place = place_of(object);
-  uint32_t failed = vf_get(&place->failed);
+  uint16_t failed = __atomic_load_n(&place->failed, __ATOMIC_RELAXED);
   bool is_trial = failed != 0 && is_trial_due(place);
   if (!is_trial && failed >= kind->gives_up)
     return false;

@@ -47,11 +47,12 @@ typedef struct vf_mutex {
   uint32_t word_;
   uint16_t flags_;
   uint16_t holder_cpu_;
-  uint32_t failed_spins_;
+  uint16_t holder_thread_;
+  uint16_t failed_spins_;
   uint32_t handed_;
 } vf_mutex;
 
-#define VF_MUTEX_INIT {0, 0, 0, 0, 0}
+#define VF_MUTEX_INIT {0, 0, 0, 0, 0, 0}
 
 /* Flag for objects in memory that several processes map. The kernel queues
  * their waiters, so the bound on how long a waiter is passed over does not

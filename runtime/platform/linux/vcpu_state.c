@@ -39,12 +39,12 @@ struct header {
 struct vf_vcpu_states vf_vcpu_states; /* Zero: there is no device. */
 
 /* Returns the number of bytes that can be read, as reading beyond the end of a
- * file raises SIGBUS. mmap checks it for a device. */
+ * file raises SIGBUS. mmap checks it for a device, and for what is no file. */
 static size_t size_of(int file) {
   struct stat status;
   if (fstat(file, &status) != 0)
     return 0;
-  return S_ISCHR(status.st_mode) ? SIZE_MAX : (size_t)status.st_size;
+  return S_ISREG(status.st_mode) ? (size_t)status.st_size : SIZE_MAX;
 }
 
 /* In struct rseq, where the kernel keeps the CPU's number. */
@@ -55,7 +55,8 @@ static ptrdiff_t cpu_at(void) {
   return rseq_at ? rseq_at + CPU_ID_AT : 0;
 }
 
-static int map(int file) {
+int vf_vcpu_records_map(int file, size_t record_size,
+                        struct vf_vcpu_states *to) {
   struct header header;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), there = size_of(file);
   if (there < sizeof header)
@@ -66,7 +67,7 @@ static int map(int file) {
   header = *head;
   munmap(head, page);
   if (header.version != VERSION || header.cpus == 0 || header.cpus > CPUS_MAX ||
-      header.stride < RECORD_SIZE || header.stride > STRIDE_MAX ||
+      header.stride < record_size || header.stride > STRIDE_MAX ||
       header.stride % sizeof(uint32_t) != 0 || header.offset < sizeof header ||
       header.offset > STRIDE_MAX || header.offset % sizeof(uint32_t) != 0)
     return EINVAL;
@@ -76,18 +77,20 @@ static int map(int file) {
   unsigned char *all = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
   if (all == MAP_FAILED)
     return errno;
-  vf_vcpu_states.cpus = header.cpus;
-  vf_vcpu_states.stride = header.stride;
+  to->cpus = header.cpus;
+  to->stride = header.stride;
+  to->offset = header.offset;
   vf_vcpu_states.cpu_at = cpu_at();
-  __atomic_store_n(&vf_vcpu_states.records, all + header.offset,
-                   __ATOMIC_RELEASE);
+  __atomic_store_n(&to->records, all + header.offset, __ATOMIC_RELEASE);
   return 0;
 }
 
 int vf_vcpu_states_map(const char *path) {
   int saved = errno;
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  int error = file < 0 ? errno : map(file);
+  int error = file < 0
+                  ? errno
+                  : vf_vcpu_records_map(file, RECORD_SIZE, &vf_vcpu_states);
   if (file >= 0)
     close(file);
   errno = saved;

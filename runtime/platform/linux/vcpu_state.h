@@ -36,9 +36,15 @@ typedef uint16_t vf_cpu;
 struct vf_vcpu_states {
   const unsigned char *records; /* of CPU 0; null without the device */
   uint32_t stride, cpus;
+  uint32_t offset;  /* of the records, from the beginning of the mapping */
   ptrdiff_t cpu_at; /* of rseq's cpu_id, from the thread pointer; 0: no rseq */
 };
 extern struct vf_vcpu_states vf_vcpu_states;
+
+/* Maps records of that layout, each of which has record_size bytes at least,
+ * and sets vf_vcpu_states.cpu_at. Returns 0 or an errno value. */
+int vf_vcpu_records_map(int file, size_t record_size,
+                        struct vf_vcpu_states *to);
 
 /* Maps the device at path. pre: no other thread reads the states yet. Returns 0
  * or an errno value: that of open or mmap, or EINVAL if the file has another
@@ -57,7 +63,7 @@ static inline bool vf_vcpu_states_are_there(void) {
 vf_cpu vf_cpu_plus_1_without_rseq(void);
 
 /* Returns the CPU on which the caller runs. Inline, as the holder of a
- * contended lock calls it each time. pre: the device is there. */
+ * contended lock calls it each time. pre: records are mapped. */
 static inline vf_cpu vf_cpu_plus_1(void) {
   if (__builtin_expect(vf_vcpu_states.cpu_at == 0, 0))
     return vf_cpu_plus_1_without_rseq();

@@ -301,8 +301,8 @@ void vf_futex_wake(uint32_t *Word, int N, enum vf_scope Scope) {
 
 bool vf_vcpu_states_are_there(void) { return hasDevice(); }
 
-// The only atomic objects of this size hold a CPU's number, a hint that orders
-// nothing.
+// The only atomic objects of this size hold numbers of a CPU and a thread and a count of spins,
+// hints that order nothing.
 uint16_t __tsan_atomic16_load(const volatile uint16_t *A, int) { return *A; }
 void __tsan_atomic16_store(volatile uint16_t *A, uint16_t V, int) { *A = V; }
 

@@ -10,7 +10,7 @@
 #include "common/slice.h"
 #include "model.h"
 #include "platform/linux/kernel.h"
-#include "platform/linux/vcpu_state.h"
+#include "platform/linux/thread_state.h"
 #include "spin-wait/state.h"
 #include "spin-wait/tuning.h"
 #include <stdlib.h>
@@ -31,6 +31,12 @@ void vf_woke_since(uint64_t woken_at) { (void)woken_at; }
 vf_cpu vf_cpu_plus_1(void) { return 1; }
 bool vf_vcpu_is_preempted(vf_cpu cpu) {
   (void)cpu;
+  return model_choose(2) != 0;
+}
+
+vf_thread_number vf_own_thread(vf_cpu cpu) { return cpu; }
+bool vf_thread_is_off(vf_thread_number number) {
+  (void)number;
   return model_choose(2) != 0;
 }
 
