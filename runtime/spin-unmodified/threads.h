@@ -38,7 +38,7 @@ struct vf_thread {
   uint32_t state; /* an enum vf_thread_state */
   int tid;
   int trigger;       /* a descriptor or timer of trigger.h; -1: none */
-  uint64_t period;   /* of the trigger, in ns */
+  uint64_t period;   /* of the trigger, or the last one, in ns; 0: none yet */
   uint64_t found_at; /* when giving way last had an effect, or it was armed */
   /* Of the watcher: what the thread had used and waited at the last look. */
   uint64_t looked_at, cpu_ns, run_ns, delay_ns, slices;

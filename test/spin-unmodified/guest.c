@@ -232,6 +232,39 @@ static void cpu_timer(void) {
   pthread_join(thread, NULL);
 }
 
+// So by a timer of timer_create.
+static void posix_timer(void) {
+  pthread_t thread;
+  timer_t timer;
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
+  struct itimerspec at = {{0, 300000000}, {0, 300000000}};
+  signal(SIGPROF, set_turn);
+  MUST(timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0);
+  MUST(timer_settime(timer, 0, &at, NULL) == 0);
+  pthread_create(&thread, NULL, spin, NULL);
+  while (!turn)
+    MUST(armed() == 0);
+  stop = 1;
+  pthread_join(thread, NULL);
+}
+
+// A filter of system calls that is there from the beginning, as in a container.
+static void filtered(void) {
+  struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  struct sock_fprog all = {1, &allow};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) == 0);
+  execl(program, program, "spins", NULL);
+  MUST(false);
+}
+
+// The first signal that the library would take has a meaning already.
+static void ignores(void) {
+  signal(SIGURG, SIG_IGN);
+  execl(program, program, "spins", NULL);
+  MUST(false);
+}
+
 // A debugger would see each signal.
 static void traced(void) {
   pid_t child = fork();
@@ -258,7 +291,8 @@ static const struct {
     CASE(safepoints), CASE(crash), CASE(filter), CASE(forks), CASE(executes),
     CASE(executed), CASE(main_ends), CASE(alone_again), CASE(jumps),
     CASE(handler_ends_wait), CASE(queue), CASE(closes), CASE(unloads),
-    CASE(cancels), CASE(calls), CASE(real_time_threads), CASE(cpu_timer), CASE(traced), CASE(spins)};
+    CASE(cancels), CASE(calls), CASE(real_time_threads), CASE(cpu_timer), CASE(traced), CASE(spins),
+    CASE(posix_timer), CASE(filtered), CASE(ignores)};
 
 int main(int argc, char **argv) {
   program = argv[0];

@@ -58,7 +58,7 @@ static void pass(int ms) {
 static int armed(void) {
   int n = 0;
   for (int file = 200; file != 1000; ++file)
-    n += fcntl(file, F_GETSIG) == SIGURG;
+    n += fcntl(file, F_GETSIG) == SIGURG || fcntl(file, F_GETSIG) == SIGWINCH;
   return n;
 }
 

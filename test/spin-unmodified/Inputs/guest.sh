@@ -8,12 +8,12 @@
 program=$1 library=$2 stats=$3
 shift 3
 at_work=(actions masks stacks small_stacks safepoints filter forks executes main_ends
-  alone_again queue closes unloads cancels calls crash)
-# A thread with a real-time policy, one whose wait is ended by its CPU time, and a process with a
-# debugger.
-left_alone=(traced)
-# The cases check that themselves.
-checked=(real_time_threads cpu_timer)
+  alone_again queue closes unloads cancels calls crash ignores)
+# Processes with a debugger, and with a filter of system calls.
+left_alone=(traced filtered)
+# A thread with a real-time policy, and waits that are ended by CPU time: the cases check themselves
+# that they are left alone.
+checked=(real_time_threads cpu_timer posix_timer)
 # Where it depends on chance whether a thread runs for long enough.
 either=(many jumps handler_ends_wait)
 failed=0

@@ -28,7 +28,7 @@ RATE = re.compile(r"rate: ([\d.]+)")
 # Seconds after which a run has hung, and after which a server does not start.
 PATIENCE, START = 120, 30
 CLASSES = 40  # that javac compiles in a run
-FRAMES = 4  # of volrend
+FRAMES = 30  # of volrend
 
 
 def call(words, environment=None, **more):
