@@ -15,10 +15,12 @@
  * That takes time from programs that compute. So there are ticks only while the
  * program's threads wait for CPUs, and vf-spins sees that they spin:
  *
- *   OFF ---- threads waited for CPUs for 5 % of the time, and
+ *   OFF ---- threads waited for CPUs for a quarter of the time, and
  *    ^       a fifth of the samples wait --------------------> ON
- *    |                                                          | each 2 s
+ *    |                                                          | each 4 s
  *    +---- fewer of either: look again after 1 s, then 2 ... 32 s
+ *
+ * Each tick itself lets a thread wait, so for the look there are none.
  *
  * Nothing of the program changes but its slices, which get their old length
  * when the ticks end.
@@ -43,10 +45,13 @@
 #define TURN_NS 100000000u /* between two looks whether the program ended */
 #define LOOK_NS UINT64_C(1000000000)
 #define LOOK_MAX_NS UINT64_C(32000000000)
-#define STAY_NS UINT64_C(2000000000)
-#define DELAYED_PART 20
+#define STAY_NS UINT64_C(4000000000)
+/* The sampler lets threads wait for some 10 % of the time. */
+#define DELAYED_PART 4
 #define WAITS_PART 5
 #define SAMPLES_MIN 10
+#define SAMPLE_MS 100
+#define SAMPLE_TEXT "100"
 #define PROCESSES_MAX 16
 
 static uint32_t is_on;
@@ -153,7 +158,7 @@ static int sample(const struct ticker *ticker, const struct gl_ids *processes,
                   unsigned long *samples, unsigned long *waits) {
   char ids[PROCESSES_MAX][16], text[4096];
   char *arguments[PROCESSES_MAX + 4] = {(char *)ticker->sampler, (char *)"--ms",
-                                        (char *)"100"};
+                                        (char *)SAMPLE_TEXT};
   size_t n = processes->n < PROCESSES_MAX ? processes->n : PROCESSES_MAX;
   for (size_t i = 0; i != n; ++i) {
     gl_print(ids[i], sizeof *ids, "%d", processes->id[i]);
@@ -191,10 +196,14 @@ static void set_slices(const struct gl_ids *processes, uint64_t ns) {
   free(threads.id);
 }
 
-static void set_ticks(const struct gl_ids *processes, bool on) {
-  set_slices(processes, on ? period : 0);
+static void set_on(bool on) {
   __atomic_store_n(&is_on, on, __ATOMIC_RELEASE);
   vf_futex_wake_all(&is_on);
+}
+
+static void set_ticks(const struct gl_ids *processes, bool on) {
+  set_slices(processes, on ? period : 0);
+  set_on(on);
 }
 
 /* Decides whether there are ticks. Returns false, after a line that says why,
@@ -202,14 +211,23 @@ static void set_ticks(const struct gl_ids *processes, bool on) {
 static bool decide(struct ticker *ticker) {
   struct gl_ids processes = {0};
   unsigned long samples = 0, waits = 0;
-  uint64_t now = vf_now_ns();
   find_processes(ticker, &processes);
   bool is_first = ticker->delays_at == 0;
-  bool was_on = is_on, on = is_crowded(ticker, &processes), may = true;
-  if (on && !ticker->is_always) {
-    int status = sample(ticker, &processes, &samples, &waits);
+  bool was_on = is_on, on = is_crowded(ticker, &processes) || was_on;
+  bool may = true, is_short = false;
+  if (on) {
+    set_on(false);
+    is_crowded(ticker, &processes);
+    int status = 0;
+    if (ticker->is_always)
+      vf_sleep_ns(SAMPLE_MS * UINT64_C(1000000));
+    else
+      status = sample(ticker, &processes, &samples, &waits);
+    is_short = is_crowded(ticker, &processes);
     may = status == 0 || gl_thread_state(ticker->process) == 0;
-    on = status == 0 && samples >= SAMPLES_MIN && waits * WAITS_PART >= samples;
+    on = is_short && status == 0 &&
+         (ticker->is_always ||
+          (samples >= SAMPLES_MIN && waits * WAITS_PART >= samples));
   }
   if (on || was_on)
     set_ticks(&processes, on);
@@ -221,8 +239,8 @@ static bool decide(struct ticker *ticker) {
             waits, samples, (unsigned long)(period / 1000));
   if (ticker->explains && !on && !was_on && !is_first)
     fprintf(stderr,
-            samples ? "gleaner: no ticks: %lu of %lu samples wait\n"
-                    : "gleaner: no ticks: CPUs are not short\n",
+            is_short ? "gleaner: no ticks: %lu of %lu samples wait\n"
+                     : "gleaner: no ticks: CPUs are not short\n",
             waits, samples);
   free(processes.id);
   if (on)
@@ -231,7 +249,7 @@ static bool decide(struct ticker *ticker) {
     ticker->look_ns = LOOK_NS;
   else if (samples && ticker->look_ns < LOOK_MAX_NS)
     ticker->look_ns *= 2;
-  ticker->look_at = now + ticker->look_ns;
+  ticker->look_at = vf_now_ns() + ticker->look_ns;
   return may;
 }
 
