@@ -7,6 +7,8 @@
 Runs the check on each file that has a label and prints how many harmful sections it reports,
 how many of its reports stand at sections that are fine, with Wilson 95 % intervals, and which
 rows are wrong. A file that does not compile is named and counts for nothing.
+
+Projects of the set `second` are below second/ in DIR; held-units.tsv has the flags of their files.
 """
 
 import argparse
@@ -40,6 +42,12 @@ ROOTS = {
 }
 
 
+def units():
+    """(corpus, file) -> flags, of the second set."""
+    with open(os.path.join(HERE, "held-units.tsv")) as file:
+        return {(row["corpus"], row["file"]): row["flags"].split() for row in csv.DictReader(file, delimiter="\t")}
+
+
 def flags_of(corpus, root, file):
     if corpus == "mariadb":  # As its build has them: cmake -B bld, and ninja -t compdb.
         with open(os.path.join(root, "bld", "compile_commands.json")) as database:
@@ -58,20 +66,29 @@ def main():
     parser.add_argument("--src", required=True, metavar="DIR", help="where README.md says to put the sources")
     parser.add_argument("--module", default=os.path.join(HERE, "..", "..", "..", "build", "lib", "libvfriendly-tidy.so"))
     parser.add_argument("--corpora", metavar="A,B", help="of " + ", ".join(ROOTS) + " [all]")
+    parser.add_argument("--set", metavar="NAME", help="only this set of labels")
     options = parser.parse_args()
-    chosen = options.corpora.split(",") if options.corpora else list(ROOTS)
-    unknown = [c for c in chosen if c not in ROOTS]
+    second = units()
+    known = {*ROOTS, *(corpus for corpus, _ in second)}
+    chosen = options.corpora.split(",") if options.corpora else sorted(known)
+    unknown = [c for c in chosen if c not in known]
     if unknown:
-        parser.error(f"no corpus {unknown[0]}: there are {', '.join(ROOTS)}")
+        parser.error(f"no corpus {unknown[0]}: there are {', '.join(sorted(known))}")
     with open(os.path.join(HERE, "held-labels.tsv")) as file:
-        rows = [r for r in csv.DictReader(file, delimiter="\t") if r["corpus"] in chosen]
+        rows = [r for r in csv.DictReader(file, delimiter="\t") if r["corpus"] in chosen and options.set in (None, r["set"])]
+    for row in rows:
+        if row["set"] == "second":
+            row["corpus"] = f"second/{row['corpus']}"
     found, messages, broken = set(), {}, set()
     for corpus, name in sorted({(r["corpus"], r["file"]) for r in rows}):
-        root = os.path.realpath(os.path.join(options.src, ROOTS[corpus][0]))
+        is_second = corpus.startswith("second/")
+        folder = corpus if is_second else ROOTS[corpus][0]
+        root = os.path.realpath(os.path.join(options.src, folder))
         if not os.path.isdir(root):
-            sys.exit(f"held.py: --src must have {ROOTS[corpus][0]}: see README.md")
+            sys.exit(f"held.py: --src must have {folder}: see README.md")
+        flags = second[corpus[len("second/"):], name] if is_second else flags_of(corpus, root, name)
         run = subprocess.run(["clang-tidy-22", f"--load={os.path.realpath(options.module)}", "--checks=-*,vfriendly-blocking-sync-held", name, "--", "-w",
-                              *flags_of(corpus, root, name)], cwd=root, capture_output=True, text=True)
+                              *flags], cwd=root, capture_output=True, text=True)
         if "error:" in run.stdout + run.stderr:
             broken.add((corpus, name))
             print(f"does not compile\t{corpus}\t{name}")

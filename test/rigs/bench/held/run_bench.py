@@ -5,10 +5,13 @@
 as vfriendly-blocking-sync-held reports, and with each remedy that the report names."""
 
 import os
-import statistics
+import sys
 
 import bench
 import measure
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "checkers", "cli"))
+from vfriendly import intervals
 
 SENTENCE = "Fresh pages touched while a spin lock is held, and the remedies: time and CPU for a block."
 ALONE = False
@@ -49,10 +52,13 @@ def main(tree, options, out):
     rows = []
     for mode, each in runs.items():
         ns, cpu = (measure.spread([one.values[key] for one in each]) for key in ("ns", "cpu_ns"))
-        ratio = statistics.median(one.values["ns"] for one in runs["held"]) / ns["median"]
-        report.summary(variant=mode, ns=ns, cpu_ns=cpu, faster=ratio)
-        rows.append([mode, *(f"{ns[key] / 1000:.1f}" for key in ("q1", "median", "q3")), f"{cpu['median'] / 1000:.1f}", f"{ratio:.2f}", ""])
+        ratios = {key: intervals.of_ratios([one.values[key] for one in runs["held"]], [one.values[key] for one in each])
+                  for key in ("ns", "cpu_ns")}
+        report.summary(variant=mode, ns=ns, cpu_ns=cpu, **{f"{key}_ratio": (r.estimate, r.low, r.high) for key, r in ratios.items()})
+        rows.append([mode, *(f"{ns[key] / 1000:.1f}" for key in ("q1", "median", "q3")), ratios["ns"].text(), f"{cpu['median'] / 1000:.1f}",
+                     ratios["cpu_ns"].text(), ""])
     print(f"{options.threads} threads on {bench.cpus()} CPUs, {options.reps} runs of {blocks} blocks of 64 KiB")
-    bench.table(["us for a block", "q1", "median", "q3", "CPU us", "times as fast", ""], rows)
+    print("ratios to held: geometric means of pairs [95 %]")
+    bench.table(["us for a block", "q1", "median", "q3", "times as fast", "CPU us", "times less CPU", ""], rows)
     report.write()
     return 0
