@@ -46,6 +46,7 @@ def options(parser):
     parser.add_argument("--late", action="store_true", help="wait for a lock in constant use")
     parser.add_argument("--peers", metavar="NAME,...", help="[all; those with sources of their own only with --each]")
     parser.add_argument("--each", action="store_true", help="compare by pairs with each of the others; adds to the last run")
+    parser.add_argument("--hints", action="store_true", help="with --each, vf_mutex with gleaner hints too; needs root")
     parser.add_argument("--src", metavar="DIR", help="a checkout of github.com/vlaforet/flexguard, whose locks are built")
 
 
@@ -125,7 +126,6 @@ def main(tree, options, out):
         options.threads, options.sections, options.think, options.hogs
     ))
     if options.each:
-        programs = {peers.OURS: programs[peers.OURS], each.PRELOADED: programs["pthread"], **programs}
         return each.run(tree, options, programs, steps, once, cells, out)
     part = "-bounds" if options.bounds else "-late" if options.late else ""
     report = bench.Report("blocking-sync" + part, tree, out, {
