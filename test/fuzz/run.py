@@ -34,7 +34,7 @@ sys.path.insert(0, HERE)
 import reduce
 from compare import Found, Skip, Tools
 
-KINDS = ("csmith", "threads", "heap", "loops", "ir", "fixit", "mlir", "malloc")
+KINDS = ("csmith", "threads", "heap", "loops", "ir", "fixit", "mlir", "malloc", "emulator")
 DEFAULT_MINUTES = 10
 LLVM = "/usr/lib/llvm-22/bin"
 
@@ -44,7 +44,7 @@ def kind_of(name):
 
 
 def is_built(build, name):
-    library = {"mlir": "libvfriendly-mlir.so", "malloc": "libvfmalloc.so"}.get(name)
+    library = {"mlir": "libvfriendly-mlir.so", "malloc": "libvfmalloc.so", "emulator": "libvfspin.so"}.get(name)
     return not library or os.path.exists(os.path.join(build, "lib", library))
 
 
