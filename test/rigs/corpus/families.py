@@ -41,15 +41,16 @@ def same_file(one, other):
 
 
 def read_reports(folder, corpus):
-    """(detector, name, path, line, text, whether it is rewritten) of each report that was kept."""
+    """(detector, name, path, line, text, whether it is rewritten, last line) of each report that was kept."""
     found = set()
     path = os.path.join(folder, corpus + ".sarif")
     if os.path.exists(path):
         with open(path) as file:
             for each in json.load(file)["runs"][0].get("results", []):
                 place = each["locations"][0]["physicalLocation"]
-                found.add(("check", each["ruleId"].replace("vfriendly-", ""), place["artifactLocation"]["uri"], place["region"]["startLine"],
-                           each["message"]["text"], bool(each.get("fixes"))))
+                first = place["region"]["startLine"]
+                found.add(("check", each["ruleId"].replace("vfriendly-", ""), place["artifactLocation"]["uri"], first, each["message"]["text"],
+                           bool(each.get("fixes")), max(first, place.get("contextRegion", {}).get("endLine", first))))
     for detector, suffix in (("pass", ".remarks"), ("pass, whole program", ".whole.remarks")):
         path = os.path.join(folder, corpus + suffix)
         if not os.path.exists(path):
@@ -59,13 +60,27 @@ def read_reports(folder, corpus):
         for name, line, words, kind, rule in re.findall(
                 r"(?m)^(?:remark: )?([^\s:]+):(\d+):\d+: (?:remark: )?(.*) \[-Rpass(-missed|)=vf-([a-z-]+)\]", text):
             if family_of(rule):
-                found.add((detector, rule, name, int(line), words, kind == ""))
+                found.add((detector, rule, name, int(line), words, kind == "", int(line)))
     return found
 
 
+def rows_of(report, rows):
+    """The labels that a report is about: of each array that it says is filled in its loop, or else the nearest."""
+    _, name, path, line, text, _, last = report
+    arrays = set(re.findall(r"'([^']+)'", text.split(" before several use ")[0]))
+    if name.endswith("serial-init") and len(arrays) > 1:
+        low = line + 1 - REACH["numa"][1]
+        each = [r for r in rows if r["family"] == "numa" and r["verdict"] != "shared-line" and r["what"] in arrays
+                and low <= int(r["line"]) <= last and same_file(path, r["file"])]
+        if each:
+            return each
+    nearest = row_of(report, rows)
+    return [nearest] if nearest else []
+
+
 def row_of(report, rows):
-    """The label that a report is about: of its family, in its file, the nearest in reach."""
-    detector, name, path, line, text, _ = report
+    """The label of a report's family in its file, the nearest in reach; None if there is none."""
+    _, name, path, line, text, _, _ = report
     family = family_of(name)
     near = []
     named = re.search(r"'([^']+)'", text)
@@ -100,11 +115,10 @@ def compare(folder, rows):
         hit = collections.defaultdict(list)
         for report in sorted(reports_of):
             places = next((p for (c, f, n), p in INLINED.items() if c == corpus and n == report[3] and same_file(f, report[2])), None)
-            about = ([r for r in mine if (r["file"], int(r["line"])) in places] if places else [row_of(report, mine)])
+            about = ([r for r in mine if (r["file"], int(r["line"])) in places] if places else rows_of(report, mine))
             for r in about:
-                if r:
-                    hit[report[0], r["file"], r["line"], r["family"], r["what"]].append(report)
-                elif family_of(report[1]) != "spin" or "sleeps between polls" in report[4]:
+                hit[report[0], r["file"], r["line"], r["family"], r["what"]].append(report)
+            if not about and (family_of(report[1]) != "spin" or "sleeps between polls" in report[4]):
                     lines.append(("unjudged", report[0], report[1], f"{corpus}/{report[2]}:{report[3]}", report[4]))
         detectors = {"check": os.path.exists(os.path.join(folder, corpus + ".sarif")),
                      "pass": os.path.exists(os.path.join(folder, corpus + ".remarks")),
