@@ -63,9 +63,11 @@ void SerialInitCheck::inspect(const UnitValues &Values,
     if (!claim(Where, &In, Context))
       continue;
     reportFill(Where, *Loop, In, Fill.Arrays);
-    diag(Where,
-         ProgramFacts::condition("fill", ProgramFacts::placeOf(Where, SM)),
-         DiagnosticIDs::Note);
+    for (const ValueDecl *Array : Fill.Arrays)
+      diag(Where,
+           ProgramFacts::condition("fill", ProgramFacts::placeOf(Where, SM) +
+                                               " " + Array->getName().str()),
+           DiagnosticIDs::Note);
   }
   for (auto &[Loop, Fill] : Found) {
     SourceLocation Where = SM.getExpansionLoc(Loop->getBeginLoc());

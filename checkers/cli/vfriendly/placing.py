@@ -57,7 +57,7 @@ class Arrays:
         self._functions.setdefault(name, told)
 
     def serial_fills(self) -> dict[str, Use]:
-        """Returns the places of the loops that fill serially, each with a use by threads in another function."""
+        """Returns `PLACE NAME` of loops that fill arrays serially, each with a use by threads in another function."""
         if not any(e.get("by") == ALL for events in self._functions.values() for e in events):
             return {}
         found = self._new_blocks()
@@ -87,7 +87,7 @@ class Arrays:
         for name, events in self._functions.items():
             written = set[str]()
             for event in events if name not in in_teams else ():
-                of, fill = event["of"], event.get("fill")
+                of, fill = event["of"], _filled(event)
                 if event.get("do") == "call":
                     written.update(e["of"] for e in self._functions.get(of, ()) if e.get("do") == "write")
                     if of not in self._functions:
@@ -95,7 +95,7 @@ class Arrays:
                 elif of not in written:
                     written.add(of)
                     used = uses.get(of)
-                    if used and used[0] != name and event.get("new") and isinstance(fill, str) \
+                    if used and used[0] != name and event.get("new") and fill \
                             and of not in self._placed:
                         found[fill] = used[1]
         return found
@@ -104,6 +104,12 @@ class Arrays:
 def _is_of_program(name: str) -> bool:
     """Returns True for a variable or field that all functions know by this name: not a parameter or a local."""
     return "@" not in name and not name.startswith("#")
+
+
+def _filled(event: Fact) -> str | None:
+    """Returns what a loop fills, as the conditions of findings name it; None if it fills nothing."""
+    fill = event.get("fill")
+    return f"{fill} {event.get('name')}" if isinstance(fill, str) else None
 
 
 def _use(event: Fact) -> Use:
@@ -148,9 +154,9 @@ class _Run:
         self._stack.pop()
 
     def _access(self, name: str, array: str, event: Fact, by: str) -> Iterator[tuple[str, Use]]:
-        fill = event.get("fill")
+        fill = _filled(event)
         if by != ALL:
-            if isinstance(fill, str) and array not in self._states:
+            if fill and array not in self._states:
                 self._states[array] = _Serial(fill, name)
             return
         serial = self._states.get(array)

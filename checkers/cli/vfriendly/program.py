@@ -121,12 +121,28 @@ class Program:
         """Returns the diagnostics that hold, with a note that says where in place of the condition."""
         kept = []
         for d in found:
-            conditions = [self.holds(n.text.removeprefix(IF)) for n in d.notes if n.text.startswith(IF)]
+            asked = [n.text.removeprefix(IF) for n in d.notes if n.text.startswith(IF)]
+            filled = [a.rpartition(" ")[2] for a in asked if a.startswith("fill ")]
+            held = [a for a in asked if a.startswith("fill ") and self.holds(a)[0]]
+            text = d.message
+            if filled and held:  # One array that threads use is enough; the others are not named.
+                names = [a.rpartition(" ")[2] for a in held]
+                text = text.replace(_listed(filled), _listed(names), 1)
+                if len(names) == 1:
+                    text = text.replace("several use them", "several use it", 1)
+                asked = [a for a in asked if not a.startswith("fill ")] + held[:1]
+            conditions = [self.holds(a) for a in asked]
             if all(holds for holds, _ in conditions):
                 notes = [n for n in d.notes if not n.text.startswith(IF)]
                 notes += [Note(place.file, place.offset, place.text) for _, place in conditions if place]
-                kept.append(replace(d, notes=tuple(notes)))
+                kept.append(replace(d, message=text, notes=tuple(notes)))
         return kept
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Returns `'a', 'b' and 'c'`, as the check serial-init lists what a loop fills."""
+    quoted = [f"'{name}'" for name in names]
+    return " and ".join(([", ".join(quoted[:-1])] if quoted[1:] else []) + quoted[-1:])
 
 
 def _number(value: Any) -> int:

@@ -51,6 +51,7 @@ def main():
     # A note says where the other unit does it, and none shows how the tool knows.
     text = json.dumps(project.sarif()["results"])
     assert text.count("called in a loop here") == 2 and "vfriendly-if" not in text
+    assert "fills 'cells' before several use it" in text  # and not the names
     assert "threads use 'cells' here" in text and "threads use 'table' here" in text
 
     # Each unit alone tells nothing of these; the rest of the program may be in the cache.

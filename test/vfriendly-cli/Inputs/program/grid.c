@@ -12,11 +12,10 @@ struct grid *grid_make(long n) {
   g->cells = malloc(n * sizeof *g->cells);
   g->weights = malloc(n * sizeof *g->weights);
   g->names = malloc(n * sizeof *g->names);
-  for (long i = 0; i < n; i++) // want: serial-init
+  for (long i = 0; i < n; i++) { // want: serial-init
     g->cells[i] = i;
-  // Only one thread reads the names.
-  for (long i = 0; i < n; i++)
-    g->names[i] = i * 2.0;
+    g->names[i] = i * 2.0; // Only one thread reads the names.
+  }
   return g;
 }
 
