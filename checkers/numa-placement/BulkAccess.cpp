@@ -13,6 +13,7 @@
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 #include "checkers/numa-placement/ElementAccess.h"
+#include "checkers/numa-placement/LibraryFills.h"
 #include "checkers/numa-placement/ZeroFill.h"
 
 #include "clang/AST/ASTContext.h"
@@ -39,6 +40,9 @@ constexpr uint64_t MaxRepeats = 64;
 /// most pages are not written by this loop, but first by the threads.
 constexpr uint64_t PageSize = 4096;
 
+/// Maximum number of lambdas of a function that call each other by name.
+constexpr unsigned MaxLambdas = 3;
+
 class Lister {
 public:
   Lister(const FunctionDecl &In, const UnitValues &Values, ThreadCounts &Counts,
@@ -51,8 +55,10 @@ public:
       call(*Call);
     if (auto *Declaration = dyn_cast<DeclStmt>(S))
       for (const Decl *D : Declaration->decls())
-        if (auto *Variable = dyn_cast<VarDecl>(D))
-          construct(*Variable, Variable->getInit(), *S);
+        if (auto *Variable = dyn_cast<VarDecl>(D);
+            Variable && Variable->getInit())
+          fill(constructedFill(*Variable, Variable->getInit(), Context),
+               *Variable->getInit(), *S);
     if (auto *Made = dyn_cast<CXXConstructExpr>(S);
         Made && Made->getConstructor()->isUserProvided())
       callOf(*Made, *Made->getConstructor(),
@@ -70,12 +76,29 @@ public:
   void initialize(const CXXConstructorDecl &Constructor) {
     for (const CXXCtorInitializer *Each : Constructor.inits())
       if (Each->isMemberInitializer() && Each->isWritten())
-        construct(*Each->getMember(), Each->getInit(), *Each->getInit());
+        fill(constructedFill(*Each->getMember(), Each->getInit(), Context),
+             *stripped(Each->getInit()), *Each->getInit());
   }
 
   std::vector<BulkEvent> Events;
+  /// The lambdas of In that a team calls by the name of a variable.
+  llvm::SmallPtrSet<const CXXRecordDecl *, 4> TeamLambdas;
 
 private:
+  /// Notes the lambdas that Call, made by a team, calls or passes on.
+  void noteLambdas(const CallExpr &Call, const FunctionDecl &Callee) {
+    auto *Method = dyn_cast<CXXMethodDecl>(&Callee);
+    if (Method && Method->getParent()->isLambda() && team() == Team::All)
+      TeamLambdas.insert(Method->getParent());
+    if (!isParallelAlgorithm(Call) && !Values.callsInThreads(&Callee))
+      return;
+    for (const Expr *Argument : Call.arguments()) {
+      const CXXRecordDecl *Class = Argument->getType()->getAsCXXRecordDecl();
+      if (Class && Class->isLambda() && isa<DeclRefExpr>(stripped(Argument)))
+        TeamLambdas.insert(Class);
+    }
+  }
+
   /// Returns which threads execute the visited statement, judged by Parents,
   /// the statements around it.
   Team team() const {
@@ -94,8 +117,10 @@ private:
         if (isParallelAlgorithm(*Call) ||
             Values.callsInThreads(Call->getDirectCallee()))
           InAlgorithm = Call;
-      } else if (isa<LambdaExpr>(S) &&
-                 (isUnderStart(S) ||
+      } else if (auto *Lambda = dyn_cast<LambdaExpr>(S);
+                 Lambda &&
+                 (TeamLambdas.contains(Lambda->getLambdaClass()) ||
+                  isUnderStart(S) ||
                   (InAlgorithm && llvm::is_contained(Parents, InAlgorithm))))
         By = Team::All;
     }
@@ -115,6 +140,7 @@ private:
     const FunctionDecl *Callee = Call.getDirectCallee();
     if (!Callee)
       return;
+    noteLambdas(Call, *Callee);
     if (hasParallelPolicy(Call)) {
       // v.begin(), v.end()
       for (const Expr *Argument : Call.arguments()) {
@@ -135,7 +161,7 @@ private:
           Event.Arguments.push_back(Call.getArg(3));
           return;
         }
-    fill(Call, *Callee);
+    fill(libraryFill(Call, *Callee, Context), Call, Call);
     callOf(Call, *Callee, {Call.getArgs(), Call.getNumArgs()});
   }
 
@@ -148,91 +174,19 @@ private:
     Event.Arguments.append(Arguments.begin(), Arguments.end());
   }
 
-  /// Returns the array that From, the first argument of a function that fills
-  /// memory, is the begin of: a, &a[0], v.data() or v.begin(); null if none.
-  const ValueDecl *beginOf(const Expr *From) const {
-    From = stripped(From);
-    if (auto *Begin = dyn_cast<CXXMemberCallExpr>(From)) {
-      return llvm::is_contained({"begin", "data"},
-                                identifierOf(Begin->getMethodDecl()))
-                 ? wholeArray(Begin->getImplicitObjectArgument())
-                 : nullptr;
-    }
-    if (auto *Address = dyn_cast<UnaryOperator>(From);
-        Address && Address->getOpcode() == UO_AddrOf) {
-      std::optional<ArrayElement> First =
-          elementIn(stripped(Address->getSubExpr()));
-      if (!First || constant(First->Index) != 0)
-        return nullptr;
-      From = First->Base;
-    }
-    return wholeArray(From);
-  }
-  /// Returns the variable or field that E names; null if it is another
-  /// expression.
-  static const ValueDecl *wholeArray(const Expr *E) {
-    E = stripped(E);
-    // (*x)[i], where the caller gets the array by x.
-    if (auto *Target = dyn_cast<UnaryOperator>(E);
-        Target && Target->getOpcode() == UO_Deref)
-      E = stripped(Target->getSubExpr());
-    return isa<DeclRefExpr, MemberExpr>(E) ? rootOf(E) : nullptr;
-  }
-
   std::optional<uint64_t> constant(const Expr *E) const {
     std::optional<int64_t> Value = constantOf(E, Context);
     return Value && *Value >= 0 ? std::optional<uint64_t>(*Value)
                                 : std::nullopt;
   }
 
-  /// Adds the write of a function of the C or C++ library that sets all
-  /// elements of an array.
-  void fill(const CallExpr &Call, const FunctionDecl &Callee) {
-    StringRef Name = identifierOf(&Callee);
-    if (Name.empty())
-      return;
-    unsigned Arguments = Call.getNumArgs();
-    if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
-      const Expr *Vector = Member->getImplicitObjectArgument();
-      // The loop in which it grows writes it.
-      const Stmt *Loop = innermostLoop(Parents);
-      if (Loop && (Name == "push_back" || Name == "emplace_back") &&
-          isOfStdClass(Vector->getType(), {"vector"}))
-        wrote(wholeArray(Vector), Call, *Loop, nullptr);
-      if (((Name == "assign" && Arguments == 2) ||
-           (Name == "resize" && Arguments != 0)) &&
-          Call.getArg(0)->getType()->isIntegerType() &&
-          isOfStdClass(Vector->getType(), {"vector"}))
-        wrote(wholeArray(Vector), Call, Call, Call.getArg(0));
-      return;
-    }
-    if ((Name == "memset" && Arguments == 3) ||
-        (Name == "bzero" && Arguments == 2)) {
-      if (BulkEvent *Event = wrote(beginOf(Call.getArg(0)), Call, Call,
-                                   Call.getArg(Arguments - 1), 1))
-        Event->IsZero = Arguments == 2 || isZero(*Call.getArg(1), Context);
-    } else if ((Name == "memcpy" || Name == "memmove") && Arguments == 3)
-      wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(2), 1);
-    else if (Name == "fread" && Arguments == 4)
-      wrote(beginOf(Call.getArg(0)), Call, Call, nullptr);
-    else if (isOfStd(Callee) && Name == "copy" && Arguments == 3)
-      wrote(beginOf(Call.getArg(2)), Call, Call, nullptr);
-    else if (isOfStd(Callee) && Name == "fill_n" && Arguments == 3)
-      wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(1));
-    else if (isOfStd(Callee) && (Name == "fill" || Name == "iota") &&
-             Arguments == 3)
-      wrote(beginOf(Call.getArg(0)), Call, Call, nullptr);
-  }
-
-  /// Adds the write of `std::vector<double> v(n)`, a variable or a member.
-  void construct(const ValueDecl &Vector, const Expr *Init,
-                 const Stmt &Declaration) {
-    auto *Made =
-        dyn_cast_or_null<CXXConstructExpr>(Init ? stripped(Init) : Init);
-    if (Made && Made->getNumArgs() && !Made->isListInitialization() &&
-        Made->getArg(0)->getType()->isIntegerType() &&
-        isOfStdClass(Vector.getType(), {"vector"}))
-      wrote(&Vector, *Made, Declaration, Made->getArg(0));
+  /// Adds a write of all elements of an array, by the statement Writer or, if
+  /// the array grows, by the loop around it.
+  void fill(const LibraryFill &Fill, const Expr &E, const Stmt &Writer) {
+    const Stmt *By = Fill.IsGrowth ? innermostLoop(Parents) : &Writer;
+    if (BulkEvent *Event =
+            By ? wrote(Fill.Array, E, *By, Fill.Count, Fill.Size) : nullptr)
+      Event->IsZero = Fill.IsZero;
   }
 
   /// Adds a write of all elements of Array, or of `Count` elements of `Size`
@@ -470,14 +424,21 @@ std::vector<BulkEvent> bulkEvents(const FunctionDecl &Function,
                                   const UnitValues &Values,
                                   ThreadCounts &Counts,
                                   const ASTContext &Context) {
-  Lister Into(Function, Values, Counts, Context);
-  if (auto *Constructor = dyn_cast<CXXConstructorDecl>(&Function))
-    Into.initialize(*Constructor);
-  forEachStmtAndLambda(Function.getBody(),
-                       [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
-                         Into.visit(S, Parents);
-                       });
-  return std::move(Into.Events);
+  // A lambda that a team calls may be written above the call.
+  llvm::SmallPtrSet<const CXXRecordDecl *, 4> Known;
+  for (unsigned Left = MaxLambdas;; --Left) {
+    Lister Into(Function, Values, Counts, Context);
+    Into.TeamLambdas = Known;
+    if (auto *Constructor = dyn_cast<CXXConstructorDecl>(&Function))
+      Into.initialize(*Constructor);
+    forEachStmtAndLambda(Function.getBody(),
+                         [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+                           Into.visit(S, Parents);
+                         });
+    if (!Left || Into.TeamLambdas.size() == Known.size())
+      return std::move(Into.Events);
+    Known = Into.TeamLambdas;
+  }
 }
 
 } // namespace vfriendly::tidy

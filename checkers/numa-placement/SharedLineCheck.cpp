@@ -82,20 +82,77 @@ static bool hasShortIterations(const Stmt *Loop, FunctionBodies &Bodies,
   return !Long;
 }
 
-/// Returns true if a thread executes the statement with these Parents often: a
-/// loop in the code of the thread contains the statement, is not short, and has
-/// short iterations.
-static bool isRepeated(ArrayRef<const Stmt *> Parents, FunctionBodies &Bodies,
-                       const ASTContext &Context) {
+namespace {
+/// How often a thread executes a statement.
+enum class Repeats {
+  No,
+  Often,  ///< In a loop of the thread, whose iterations are short.
+  InCalls ///< In each call of a function or lambda that threads call.
+};
+} // namespace
+
+/// Returns how often a thread executes the statement with these Parents.
+static Repeats repeatsOf(ArrayRef<const Stmt *> Parents,
+                         const UnitValues &Values, FunctionBodies &Bodies,
+                         const ASTContext &Context) {
+  const Stmt *Lambda = nullptr;
   for (const Stmt *S : llvm::reverse(Parents)) {
-    if (isLoop(S) && !hasFewIterations(S, Context))
-      return hasShortIterations(S, Bodies, Context);
+    if (isLoop(S) && !Lambda && !hasFewIterations(S, Context) &&
+        hasShortIterations(S, Bodies, Context))
+      return Repeats::Often;
     auto *Directive = dyn_cast<OMPExecutableDirective>(S);
-    if (isa<LambdaExpr>(S) ||
-        (Directive && isOpenMPParallelDirective(Directive->getDirectiveKind())))
-      return false;
+    if (Directive && isOpenMPParallelDirective(Directive->getDirectiveKind()))
+      return Repeats::No;
+    // Once for each thread.
+    if (llvm::any_of(Values.threadStarts(),
+                     [&](const Site &Start) { return Start.E == S; }))
+      return Repeats::No;
+    if (isa<LambdaExpr>(S))
+      Lambda = S;
+    auto *Call = dyn_cast<CallExpr>(S);
+    if (Lambda && Call &&
+        (isParallelAlgorithm(*Call) ||
+         Values.callsInThreads(Call->getDirectCallee())))
+      return Repeats::InCalls;
   }
-  return false;
+  return Repeats::InCalls;
+}
+
+/// Returns true if S adds to what it writes, as a count or a sum of all
+/// calls does.
+static bool accumulates(const Stmt *S, const Expr &Written) {
+  if (auto *Binary = dyn_cast<BinaryOperator>(S);
+      Binary && Binary->getOpcode() == BO_Assign) {
+    bool ReadsIt = false; // x[i] = max(x[i], y)
+    forEachStmt(Binary->getRHS(),
+                [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+                  auto *E = dyn_cast<Expr>(Below);
+                  ReadsIt |= E && E->isGLValue() && rootOf(E) &&
+                             rootOf(E) == rootOf(&Written);
+                });
+    return ReadsIt;
+  }
+  return true;
+}
+
+/// Returns true if Element's index is a call of omp_get_thread_num in F, which
+/// no parallel region of the unit calls outside of a loop: threads call F again
+/// and again, as a callback.
+static bool isOfCallback(const ThreadElement &Element, const FunctionDecl &F,
+                         const UnitValues &Values) {
+  auto *Call = dyn_cast<CallExpr>(stripped(Element.Number));
+  if (identifierOf(calleeOf(Call)) != "omp_get_thread_num" || F.isMain())
+    return false;
+  return llvm::none_of(Values.calls(), [&](const Site &Each) {
+    auto *Caller = cast<CallExpr>(Each.E)->getDirectCallee();
+    return Caller && Caller->getCanonicalDecl() == F.getCanonicalDecl() &&
+           !innermostLoop(Each.Parents) &&
+           llvm::any_of(Each.Parents, [](const Stmt *S) {
+             auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+             return Directive &&
+                    isOpenMPParallelDirective(Directive->getDirectiveKind());
+           });
+  });
 }
 
 /// Returns true if the write with these Parents happens only for a new maximum
@@ -171,9 +228,15 @@ void SharedLineCheck::inspect(const UnitValues &Values,
     forEachStmtAndLambda(F->getBody(), [&](const Stmt *S,
                                            ArrayRef<const Stmt *> Parents) {
       const Expr *Written = writtenBy(S);
-      if (!Written || !isRepeated(Parents, *Bodies, Context))
+      Repeats Times =
+          Written ? repeatsOf(Parents, Values, *Bodies, Context) : Repeats::No;
+      if (Times == Repeats::No ||
+          (Times == Repeats::InCalls && !accumulates(S, *Written)))
         return;
       auto Found = Elements.of({Written, F, {Parents.begin(), Parents.end()}});
+      if (Found && Times == Repeats::InCalls &&
+          !isOfCallback(*Found, *F, Values))
+        return;
       SourceLocation Where =
           Context.getSourceManager().getExpansionLoc(Written->getBeginLoc());
       CharUnits Size = Found ? sharedSize(*Found, Context) : CharUnits::Zero();
@@ -183,12 +246,13 @@ void SharedLineCheck::inspect(const UnitValues &Values,
         return;
       Reported.insert(Found->Array);
       AlignFix Fix = alignFix(*Found, Values, Context);
-      report(Where, S->getSourceRange(), *F,
-             "threads write neighbouring elements of '" +
-                 Found->Array->getName() + "' in loops, " +
-                 Twine(Size.getQuantity()) + " bytes each",
-             "give each thread a line of its own",
-             "each write moves the cache line")
+      report(
+          Where, S->getSourceRange(), *F,
+          "threads write neighbouring elements of '" + Found->Array->getName() +
+              (Times == Repeats::Often ? "' in loops, " : "' in each call, ") +
+              Twine(Size.getQuantity()) + " bytes each",
+          "give each thread a line of its own",
+          "each write moves the cache line")
           << Fix.Hints;
       if (Fix.Hints.empty())
         diag(Found->Array->getLocation(), "no fix: %0", DiagnosticIDs::Note)

@@ -28,41 +28,53 @@ static const Expr *subscriptOf(const CXXOperatorCallExpr &Call,
   if (Call.getOperator() != OO_Subscript || Call.getNumArgs() != 2)
     return nullptr;
   const CXXRecordDecl *Class = Call.getArg(0)->getType()->getAsCXXRecordDecl();
-  if (!Class || !isOfStd(*Class))
+  if (!Class)
     return nullptr;
+  // A vector of the program's own, or of another library.
+  if (!isOfStd(*Class))
+    return Call.isLValue() && Call.getType()->isArithmeticType() &&
+                   Call.getArg(1)->getType()->isIntegerType()
+               ? Call.getArg(1)
+               : nullptr;
   IsInPlace = identifierOf(Class) == "array";
   return IsInPlace || identifierOf(Class) == "vector" ? Call.getArg(1)
                                                       : nullptr;
 }
 
-/// Returns true if Index is the number of the thread. In a lambda that a loop
-/// starts as a thread, Index may also be a captured copy of the loop's counter.
-bool ThreadElements::isThreadNumber(const Site &Index, bool Started) {
+/// Returns where Index comes from if it is the number of the thread. In a
+/// lambda that a loop starts as a thread, Index may also be a captured copy of
+/// the loop's counter.
+const Expr *ThreadElements::threadNumber(const Site &Index, bool Started) {
   NumberOrigin From = Origins.of(Index);
   if (From.IsScaled)
-    return false;
+    return nullptr;
+  const Expr *Number = From.At.E ? From.At.E : Index.E;
   if (From.Kind == Origin::Thread)
-    return true;
+    return Number;
   if (From.Kind != Origin::Counter)
-    return false;
+    return nullptr;
   if (Started)
-    return innermostLoop(Index.Parents);
+    return innermostLoop(Index.Parents) ? Number : nullptr;
   const Stmt *Lambda = nullptr;
   for (const Stmt *S : llvm::reverse(Index.Parents)) {
     if (isa<LambdaExpr>(S))
       Lambda = S;
     if (Lambda && isLoop(S))
-      return llvm::any_of(Values.threadStarts(), [&](const Site &Start) {
-        return Start.In == Index.In && llvm::is_contained(Start.Parents, S) &&
-               llvm::is_contained(Index.Parents, Start.E);
-      });
+      return llvm::any_of(Values.threadStarts(),
+                          [&](const Site &Start) {
+                            return Start.In == Index.In &&
+                                   llvm::is_contained(Start.Parents, S) &&
+                                   llvm::is_contained(Index.Parents, Start.E);
+                          })
+                 ? Number
+                 : nullptr;
     if (!Lambda && isLoop(S) && From.Counter &&
         llvm::any_of(Values.valuesOf(*From.Counter), [&](const GivenValue *V) {
           return llvm::is_contained(V->At.Parents, S);
         }))
-      return false; // The counter of a loop that the thread executes.
+      return nullptr; // The counter of a loop that the thread executes.
   }
-  return false;
+  return nullptr;
 }
 
 std::optional<ThreadElement> ThreadElements::ofLValue(const Site &LValue,
@@ -102,9 +114,9 @@ std::optional<ThreadElement> ThreadElements::ofLValue(const Site &LValue,
       return std::nullopt;
     Site Number = At;
     Number.E = Index;
-    if (isThreadNumber(Number, By.Started))
+    if (const Expr *From = threadNumber(Number, By.Started))
       if (const ValueDecl *Array = rootOf(Base))
-        return ThreadElement{Array, At.E->getType()};
+        return ThreadElement{Array, At.E->getType(), From};
     if (!IsInPlace)
       return std::nullopt;
     At.E = Base;
@@ -125,9 +137,9 @@ std::optional<ThreadElement> ThreadElements::ofPointer(const Site &Pointer,
     Site Number = At;
     Number.E = Offset->getRHS();
     const ValueDecl *Array = rootOf(Offset->getLHS());
-    if (Array && Offset->getType()->isPointerType() &&
-        isThreadNumber(Number, By.Started))
-      return ThreadElement{Array, Offset->getType()->getPointeeType()};
+    if (Array && Offset->getType()->isPointerType())
+      if (const Expr *From = threadNumber(Number, By.Started))
+        return ThreadElement{Array, Offset->getType()->getPointeeType(), From};
     return std::nullopt;
   }
   auto *Ref = dyn_cast_or_null<DeclRefExpr>(At.E);

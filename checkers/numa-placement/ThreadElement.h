@@ -19,6 +19,9 @@ struct ThreadElement {
   /// The array, or the pointer or vector that leads to it.
   const clang::ValueDecl *Array;
   clang::QualType Element;
+  /// Where the number of the thread comes from: the call that returns it, or
+  /// the variable that was passed to the thread.
+  const clang::Expr *Number = nullptr;
 };
 
 /// Finds the element that a write in a thread changes.
@@ -41,7 +44,9 @@ private:
   };
   std::optional<ThreadElement> ofPointer(const Site &Pointer, Way By);
   std::optional<ThreadElement> ofLValue(const Site &LValue, Way By);
-  bool isThreadNumber(const Site &Index, bool Started);
+  /// Returns where the number comes from if it is that of the thread, else
+  /// null.
+  const clang::Expr *threadNumber(const Site &Index, bool Started);
 
   const UnitValues &Values;
   NumberOrigins Origins;
