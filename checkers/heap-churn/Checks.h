@@ -55,6 +55,8 @@ private:
   void reportBlock(const LoweredBlock &Block);
   void reportOfCall(const LoweredBlock &Block);
   void reportPair(const clang::FunctionDecl &In, const OwnerPair &Pair);
+  void reportOfLambda(const clang::FunctionDecl &Lambda,
+                      const clang::VarDecl &Variable);
 
   /// What a report about a function says of the loop that calls it.
   struct HotCaller {
@@ -72,6 +74,9 @@ private:
   std::optional<OwnedBlocks> Owned; ///< Unset before the first function.
   std::vector<const clang::FunctionDecl *> Inspected;
   std::vector<std::pair<const clang::FunctionDecl *, OwnerPair>> Pairs;
+  /// Lambdas, and their locals that may be reported.
+  std::vector<std::pair<const clang::FunctionDecl *, const clang::VarDecl *>>
+      OfLambdas;
   /// Local variables that were reported, and the expressions that allocate
   /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;

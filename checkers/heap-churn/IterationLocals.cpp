@@ -31,6 +31,20 @@ StringRef stdKindOf(QualType Type) {
   return Record && Record->isInStdNamespace() ? identifierOf(Record) : "";
 }
 
+/// Returns the kind of Type, or of the first class of std that it inherits
+/// from: a string with methods of the program's own.
+static StringRef kindOf(QualType Type) {
+  StringRef Kind = stdKindOf(Type);
+  const CXXRecordDecl *Class =
+      Kind.empty() ? Type->getAsCXXRecordDecl() : nullptr;
+  if (!Class || !Class->hasDefinition() || Class->isDependentContext())
+    return Kind;
+  for (const CXXBaseSpecifier &Base : Class->bases())
+    if (StringRef Inherited = stdKindOf(Base.getType()); !Inherited.empty())
+      return Inherited;
+  return Kind;
+}
+
 /// Returns true if Type is a container of threads or futures: their creation
 /// costs far more than the container's memory, and thread-per-task reports it.
 static bool holdsThreads(QualType Type) {
@@ -47,11 +61,17 @@ static bool holdsThreads(QualType Type) {
 /// Returns true for containers that allocate each element, or a few, on its
 /// own.
 static bool isOfNodes(StringRef Kind) {
-  return llvm::is_contained({"deque", "list", "forward_list", "set", "multiset",
-                             "map", "multimap", "unordered_set",
-                             "unordered_multiset", "unordered_map",
-                             "unordered_multimap"},
-                            Kind);
+  return llvm::is_contained(
+      {"deque", "list", "forward_list", "set", "multiset", "map", "multimap",
+       "unordered_set", "unordered_multiset", "unordered_map",
+       "unordered_multimap", "queue", "stack", "priority_queue"},
+      Kind);
+}
+
+/// Returns true for containers that allocate before the first element comes, in
+/// libstdc++: a map of blocks and one block.
+static bool allocatesEmpty(StringRef Kind) {
+  return llvm::is_contained({"deque", "queue", "stack"}, Kind);
 }
 
 /// Returns true for streams that write to a string or read one.
@@ -110,12 +130,13 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
                ? Given
                : nullptr;
   }
-  // A container that a function returns. A string may be short: those of the
-  // library, such as numbers, mostly are.
+  // A container that a function returns. A string may be short: numbers mostly
+  // are.
   if (auto *Call = dyn_cast<CallExpr>(Init); Call && Call->isPRValue()) {
     const FunctionDecl *Callee = Call->getDirectCallee();
     return Kind == "vector" || isOfNodes(Kind) ||
-                   (Kind == "basic_string" && Callee && !isOfStd(*Callee))
+                   (Kind == "basic_string" && Callee &&
+                    !(isOfStd(*Callee) && identifierOf(Callee) == "to_string"))
                ? Call
                : nullptr;
   }
@@ -123,17 +144,21 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
   // A stream allocates when it is first written to, and copies a locale.
   if (isStringStream(Kind))
     return Construct;
+  if (allocatesEmpty(Kind))
+    return Construct;
   if (!Construct || Construct->getNumArgs() == 0)
     return nullptr;
-  // What a copied string holds may fit into the object.
   if (Construct->getConstructor()->isCopyConstructor())
-    return Kind == "basic_string" ? nullptr : Construct;
+    return Construct;
   const Expr *First = Construct->getArg(0);
   if (Kind == "basic_string") {
     if (auto *Literal = dyn_cast<clang::StringLiteral>(strip(First)))
       return Literal->getLength() > ShortString ? Construct : nullptr;
-    return First->getType()->isIntegerType() &&
-                   isAtLeast(First, ShortString + 1, View.Context, false)
+    // Text whose length only the program's run tells.
+    QualType From = First->getType();
+    return From->isPointerType() || !kindOf(From).empty() ||
+                   (From->isIntegerType() &&
+                    isAtLeast(First, ShortString + 1, View.Context, false))
                ? Construct
                : nullptr;
   }
@@ -152,20 +177,22 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
 }
 
 /// Returns true if every execution of the block that declares the variable runs
-/// S, unless a loop around S has no iterations.
+/// S, or a loop in it that may run S in one of its iterations.
 static bool isSure(const Stmt *S, const Stmt *Block, const FunctionView &View) {
   const Stmt *Child = S;
+  bool Sure = true;
   for (const Stmt *P = View.parent(S); P; Child = P, P = View.parent(P)) {
     if (P == Block)
-      return true;
+      return Sure;
+    Sure |= isLoop(P);
     if (auto *If = dyn_cast<IfStmt>(P); If && If->getCond() == Child)
       continue;
     if (isa<IfStmt, SwitchStmt, AbstractConditionalOperator, CXXCatchStmt,
             LambdaExpr>(P))
-      return false;
+      Sure = false;
     if (auto *Logical = dyn_cast<BinaryOperator>(P);
         Logical && Logical->isLogicalOp() && Logical->getRHS() == Child)
-      return false;
+      Sure = false;
   }
   return false;
 }
@@ -174,7 +201,7 @@ static bool fills(const CXXMemberCallExpr &Call, StringRef Kind,
                   const ASTContext &Context) {
   StringRef Name = identifierOf(Call.getMethodDecl());
   if (isOfNodes(Kind))
-    return Name.starts_with("push_") || Name.starts_with("emplace") ||
+    return Name.starts_with("push") || Name.starts_with("emplace") ||
            Name.starts_with("insert") || Name == "try_emplace";
   if (Kind == "vector") {
     if (Name == "push_back" || Name == "emplace_back")
@@ -300,11 +327,12 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
   // A lambda that captures the local by reference is used as long as the local
   // exists.
   if (auto *Lambda = dyn_cast_or_null<LambdaExpr>(P))
-    if (auto *Variable = dyn_cast<VarDecl>(Ref.getDecl()))
-      return usesIn(*Lambda->getCallOperator(), *Variable, Kind, View, Depth) ==
-                     Use::TakesAway
-                 ? Use::TakesAway
-                 : Use::Harmless;
+    if (auto *Variable = dyn_cast<VarDecl>(Ref.getDecl())) {
+      Use Inside =
+          usesIn(*Lambda->getCallOperator(), *Variable, Kind, View, Depth);
+      Site = Lambda;
+      return Inside == Use::Lent ? Use::Harmless : Inside;
+    }
   // The range of a range-for.
   if (auto *Declaration = dyn_cast_or_null<DeclStmt>(P))
     if (isa_and_nonnull<CXXForRangeStmt>(View.parent(Declaration)))
@@ -331,12 +359,18 @@ static const Expr *appendsInLoop(const DeclRefExpr &Ref, const Stmt *Loop,
              : nullptr;
 }
 
-/// Returns the block in a loop that declares Variable; null if none does.
+/// Returns the block in a loop, or in the function if it is wanted, that
+/// declares Variable; null if none does.
 static const CompoundStmt *blockOf(const VarDecl &Variable,
-                                   const FunctionView &View) {
-  for (const Stmt *Loop : View.loops()) {
+                                   const FunctionView &View, bool InFunction) {
+  SmallVector<const Stmt *, 8> Bodies;
+  for (const Stmt *Loop : View.loops())
+    Bodies.push_back(loopBody(Loop));
+  if (InFunction)
+    Bodies.push_back(View.Function.getBody());
+  for (const Stmt *Body : Bodies) {
     const CompoundStmt *Found = nullptr;
-    forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    forEachStmt(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
       auto *Block = dyn_cast<CompoundStmt>(S);
       if (!Block || Found)
         return;
@@ -370,21 +404,23 @@ static bool leavesLoop(const CompoundStmt &Block, const Stmt &Loop,
   return false;
 }
 
-std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
-                                                 FunctionView &View) {
+std::optional<IterationLocal>
+findIterationLocal(const VarDecl &Variable, FunctionView &View, bool OfCall) {
   if (!Variable.hasLocalStorage() || Variable.getType()->isReferenceType() ||
       Variable.isImplicit())
     return std::nullopt;
-  StringRef Kind = stdKindOf(Variable.getType());
+  StringRef Kind = kindOf(Variable.getType());
   if (Kind != "vector" && Kind != "basic_string" && Kind != "unique_ptr" &&
       Kind != "shared_ptr" && !isOfNodes(Kind) && !isStringStream(Kind))
     return std::nullopt;
   if (holdsThreads(Variable.getType()))
     return std::nullopt;
   IterationLocal Found{&Variable, nullptr, Kind, nullptr};
-  const CompoundStmt *Body = blockOf(Variable, View);
+  const CompoundStmt *Body = blockOf(Variable, View, OfCall);
   Found.Loop = Body ? View.loopAround(*Body->body_front()) : nullptr;
-  if (!Found.Loop || leavesLoop(*Body, *Found.Loop, View))
+  if (!Body || !Found.Loop != OfCall ||
+      (Found.Loop && leavesLoop(*Body, *Found.Loop, View)) ||
+      (OfCall && Body != View.Function.getBody()))
     return std::nullopt;
   Found.Allocates = allocatingInit(Variable, Kind, View);
   const Expr *Lent = nullptr;
@@ -405,8 +441,9 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
       Found.Allocates = Site;
   }
   auto *Made = dyn_cast_or_null<CXXConstructExpr>(Variable.getInit());
-  // An empty vector that is passed on and then read is a result.
-  if (!Found.Allocates && IsRead && Kind == "vector" && Made &&
+  // An empty vector or string that is passed on and then read is a result.
+  if (!Found.Allocates && IsRead &&
+      (Kind == "vector" || Kind == "basic_string") && Made &&
       Made->getNumArgs() == 0)
     Found.Allocates = Lent;
   Found.IsReadOnlyCopy =
@@ -418,7 +455,7 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
                      Found.Allocates == strip(Variable.getInit()) &&
                      isa<CallExpr>(Found.Allocates) && Kind != "unique_ptr" &&
                      Kind != "shared_ptr";
-  if (!Found.Allocates || !View.isRepeated(Found.Allocates))
+  if (!Found.Allocates || (!OfCall && !View.isRepeated(Found.Allocates)))
     return std::nullopt;
   return Found;
 }

@@ -18,7 +18,7 @@ namespace vfriendly::tidy {
 /// moved elsewhere.
 struct IterationLocal {
   const clang::VarDecl *Variable = nullptr;
-  const clang::Stmt *Loop = nullptr;
+  const clang::Stmt *Loop = nullptr; ///< Null for a local of each call.
   llvm::StringRef Kind; ///< vector, basic_string, map, unique_ptr, ...
   const clang::Expr *Allocates = nullptr; ///< The expression that allocates.
   /// True if Variable is a copy that nothing changes.
@@ -27,8 +27,11 @@ struct IterationLocal {
   bool IsReturned = false;
 };
 
+/// Returns the local that Variable is. If OfCall, returns instead one that the
+/// function itself allocates and destroys, outside of its loops.
 std::optional<IterationLocal> findIterationLocal(const clang::VarDecl &Variable,
-                                                 FunctionView &View);
+                                                 FunctionView &View,
+                                                 bool OfCall = false);
 
 /// Returns `vector` for a std::vector, and so on; empty for types outside of
 /// std.

@@ -229,6 +229,26 @@ void LoopAllocationCheck::reportPair(const FunctionDecl &In,
     diag(Where, ProgramFacts::condition(Kind, Name), DiagnosticIDs::Note);
 }
 
+/// Reports a local of a lambda that a loop calls.
+void LoopAllocationCheck::reportOfLambda(const FunctionDecl &Lambda,
+                                         const VarDecl &Variable) {
+  std::optional<HotCaller> Caller = loopThatCalls(Lambda);
+  if (!Caller || !Caller->Call)
+    return;
+  FunctionView &View = lookAgain(Lambda);
+  std::optional<IterationLocal> Local =
+      findIterationLocal(Variable, View, true);
+  if (!Local || !claim(Variable.getLocation(), View))
+    return;
+  report(Variable.getLocation(),
+         "'" + Variable.getName() +
+             "' allocates and releases memory in each call of a lambda that a "
+             "loop calls",
+         KeepForCalls);
+  diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
+  noteCaller(Variable.getLocation(), *Caller);
+}
+
 void LoopAllocationCheck::finish(ASTContext &Context) {
   if (!Lowered.run(Context, Program->areWanted())) {
     const SourceManager &SM = Context.getSourceManager();
@@ -242,6 +262,8 @@ void LoopAllocationCheck::finish(ASTContext &Context) {
       reportOfCall(Each);
     else
       reportBlock(Each);
+  for (const auto &[Lambda, Variable] : OfLambdas)
+    reportOfLambda(*Lambda, *Variable);
   for (const FunctionDecl *Each : Inspected)
     if (askable() || !Lowered.loopingCallers(*Each).empty())
       for (OwnerPair &Pair : pairsOfCalls(lookAgain(*Each), *Owned, askable()))
@@ -262,7 +284,14 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
   for (OwnerPair &Pair : pairsOfLoops(View, *Owned, askable()))
     if (!isCold(Pair.Loop, View) && !isRetry(Pair.Loop, View))
       Pairs.push_back({&View.Function, std::move(Pair)});
-  if (View.loops().empty() || !View.Context.getLangOpts().CPlusPlus)
+  if (!View.Context.getLangOpts().CPlusPlus)
+    return;
+  auto *Method = dyn_cast<CXXMethodDecl>(&View.Function);
+  if (Method && Method->getParent()->isLambda())
+    for (const VarDecl *Variable : View.locals())
+      if (findIterationLocal(*Variable, View, true))
+        OfLambdas.push_back({Method, Variable});
+  if (View.loops().empty())
     return;
   for (const VarDecl *Variable : View.locals()) {
     std::optional<IterationLocal> Local = findIterationLocal(*Variable, View);
