@@ -29,7 +29,7 @@
  * process 1000 instructions at its start. What only a report needs is therefore
  * done by functions that the libraries name anyway, such as syscall. */
 
-/* More libraries than there are. */
+/* As many as there are libraries. */
 #define VF_REPORTS 8
 /* Minimum number of the descriptor that duplicates stderr. Programs may expect
  * that their own files get certain lower numbers. */
@@ -188,13 +188,30 @@ bool vf_report_is_wanted(void) {
   return true;
 }
 
+/* Returns the entry for another library or copy of one, or -1 if there is none
+ * left. A library that is not listed takes the entry of a copy then. What
+ * copies that are not listed count after the last listed one has gone is not
+ * printed. */
+static int entry_for(const char *library) {
+  int entry = -1;
+  bool is_listed = false;
+  for (int i = 0; i < VF_REPORTS; ++i) {
+    if (!vf_reports_1.list[i].print)
+      return i;
+    if (strcmp(vf_reports_1.list[i].library, library) == 0)
+      is_listed = true;
+    else if (has_copy(i, i))
+      entry = i;
+  }
+  return is_listed ? -1 : entry;
+}
+
 void vf_report_register(const char *library, void (*print)(void)) {
-  for (int i = 0; i < VF_REPORTS; ++i)
-    if (!vf_reports_1.list[i].print) {
-      vf_reports_1.list[i].library = library;
-      vf_reports_1.list[i].print = print;
-      return;
-    }
+  int i = entry_for(library);
+  if (i < 0)
+    return;
+  vf_reports_1.list[i].library = library;
+  vf_reports_1.list[i].print = print;
 }
 
 void vf_report_at_exit(void (*print)(void)) {
