@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_hints.py PROGRAM: programs under `gleaner hints`; PROGRAM is hints.c's."""
 
+import mmap
 import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,11 +30,11 @@ def start(path):
     return daemon
 
 
-def run(*modes, before=None, program=PROGRAM, tries=5, socket=None, prefix=()):
+def run(*modes, before=None, program=PROGRAM, tries=5, at=None):
     """An answer may come too late where there is much other work: the process has no page then, and is started again."""
-    environment = {**os.environ, "VF_HINTS": socket or PATH}
+    environment = {**os.environ, "VF_HINTS": at or PATH}
     for _ in range(tries):
-        done = subprocess.run([*prefix, program, *modes], env=environment, preexec_fn=before, capture_output=True, text=True,
+        done = subprocess.run([program, *modes], env=environment, preexec_fn=before, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL)
         if done.returncode == 0 or "vf_thread_states_are_there()" not in done.stderr:
             break
@@ -57,6 +59,22 @@ def no_files():
 
 def no_memory():
     resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))
+
+
+def only_reads():
+    """What a process is given is for reading, whatever it does with it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asks:
+        asks.settimeout(5)
+        asks.connect(PATH)
+        page = socket.recv_fds(asks, 1, 1)[1][0]
+    size = mmap.PAGESIZE
+    mmap.mmap(page, size, mmap.MAP_SHARED, mmap.PROT_READ).close()
+    try:
+        mmap.mmap(page, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    except PermissionError:
+        os.close(page)
+    else:
+        raise AssertionError("the page can be written")
 
 
 def as_setuid(folder):
@@ -123,14 +141,15 @@ def main(folder):
         print(run("seen").stderr, run("unrelated").stderr, sep="")
     for mode in ("thread", "child", "read", "lock", "again", "leaves", "filtered"):
         run(mode)
+    only_reads()
     os.environ["ASKED_LATE"] = PATH
-    run("late", socket=os.path.join(folder, "nobody"))
+    run("late", at=os.path.join(folder, "nobody"))
     run("thread", before=drop)
     run("lock", before=one_cpu)
     run("thread", before=one_cpu)
     run("none", before=no_files)  # Its standard files, and one with which a socket cannot do.
     run("lock", before=no_memory)
-    run("none", socket=os.path.join(folder, "nobody"))
+    run("none", at=os.path.join(folder, "nobody"))
     as_setuid(folder)
     print(f"{of_many(folder)} pages of one user")
     # One that is stopped answers nobody: a start takes 20 ms more, until its queue is full.
