@@ -21,8 +21,8 @@
 // says whether an exit with the cause still waits for other threads.
 //
 // A new fact is a member of Facts, under the stage in which it is known, with
-// the value that forbids nothing as default. `gather` sets it. Only the
-// predicates of Judge.cpp read it.
+// the value that forbids nothing as default. `gather` sets it. The predicates
+// of Judge.cpp read it, and the later stages of `gather`.
 //
 // A new rule is a predicate and a line of the table in Judge.cpp, a case in
 // test/spin-loops/judge/judge.cpp and a loop in test/spin-loops/pass.

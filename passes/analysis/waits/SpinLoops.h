@@ -97,8 +97,8 @@ struct VariableFacts {
   llvm::DenseMap<const llvm::GlobalVariable *, bool> NeverWritten, Exchanged;
 };
 
-/// Finds the spin loops of F. Called functions are not examined: small ones
-/// must be inlined first (Expose.h).
+/// Finds the spin loops of F. Of called functions only atomic operations and
+/// what they return are examined: small ones must be inlined first (Expose.h).
 SpinLoopInfo findSpinLoops(llvm::Function &F, llvm::LoopInfo &LI,
                            const llvm::DominatorTree &DT,
                            VariableFacts &Variables);
