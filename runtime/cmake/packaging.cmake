@@ -63,8 +63,10 @@ endif()
 if(TARGET vfriendly-tidy)
   vf_package(tidy vfriendly-tidy-${llvm} "clang-tidy-${llvm}" "Checks for clang-tidy ${llvm}")
   set(CPACK_DEBIAN_TIDY_PACKAGE_SHLIBDEPS OFF)
-  vf_package(tool vfriendly "python3 (>= 3.10), python3-yaml, python3-rich, python3-unidiff, python3-psutil, libbpf1, libdw1, llvm-${llvm} | llvm-19, vfriendly-tidy-${llvm} | vfriendly-tidy-19"
-    "Runs the checks over a project, and reviews changes")
+  vf_package(tool vfriendly "python3 (>= 3.10), python3-yaml, python3-rich, python3-unidiff, python3-psutil, libbpf1, libdw1, llvm-${llvm} | llvm-19 | llvm"
+    "Runs the checks over a project, reviews changes, measures programs")
+  # For scan and review. An archive that has neither version has an older one, which is enough for measure.
+  set(CPACK_DEBIAN_TOOL_PACKAGE_RECOMMENDS "vfriendly-tidy-${llvm} | vfriendly-tidy-19")
   set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS OFF)
 endif()
 if(TARGET vfriendly-mlir)

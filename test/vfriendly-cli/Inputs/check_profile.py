@@ -69,6 +69,8 @@ def little_seen():
     assert table.verdict(whole)[0].endswith("vfriendly try --remedies malloc"), table.verdict(whole)
     whole.totals = {}
     assert "is used for the first time" in table.verdict(whole)[0] and "malloc" not in table.verdict(whole)[0], table.verdict(whole)
+    whole.stacks.append(stack("kernel", "data sharing", 1, 0.005, frame("fill", "a.c", 3), call="madvise"))
+    assert "is used for the first time" in table.verdict(whole)[0], table.verdict(whole)
     whole.stacks.append(stack("kernel", "data sharing", 5, 0.1, frame("fill", "a.c", 3), call="madvise"))
     assert table.verdict(whole)[0].endswith("vfriendly try --remedies malloc"), table.verdict(whole)
     # 6 of 100 may be 3 or 12 %.

@@ -31,7 +31,7 @@ class Symbols:
 
     @property
     def missing(self) -> str:
-        return "" if self.tool else "functions and lines: apt-get install llvm-22"
+        return "" if self.tool else "functions and lines: apt-get install llvm"
 
     def load(self, addresses: Iterable[tuple[str, int]]) -> None:
         """Looks up addresses (module, address in it), all at once: reading debug information takes long."""

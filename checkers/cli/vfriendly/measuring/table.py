@@ -17,6 +17,9 @@ LEAST_SAMPLES = 30
 # Share of the events of their kind below which events without a cost are not listed.
 LEAST_SHARE = 0.01
 _PLURAL = re.compile(r"s\b")
+# Time in calls that return memory, by time in page faults, below which the faults are of something else: to unmap pages
+# and to use them again cost about the same; PostgreSQL had 0.5 % for its shared buffers.
+LEAST_RETURNED = 0.05
 # Share of the pages that lie on another node from which placement is a remedy: an access to them takes 1.5 to 2 times
 # as long, so all of a program that waits for memory half of its time would gain 5 %.
 NOTABLE_REMOTE = 0.2
@@ -109,7 +112,8 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
 
 def _remedy(profile: Profile, cause: str) -> str:
     # An allocator changes only faults of memory that goes back to the kernel.
-    returns = profile.seconds_of("data sharing")["cpu"] > 0 or bool(_sum(profile, "shootdown"))
+    returned, faulted = (profile.seconds_of(c)["cpu"] for c in ("data sharing", "page faults"))
+    returns = returned > LEAST_RETURNED * faulted or bool(_sum(profile, "shootdown"))
     if cause == "page faults" and not returns:
         return FIRST_USE
     return REMEDIES[cause].format(preload=profile.proved.remedy if profile.proved else "spin")
