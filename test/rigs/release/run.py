@@ -4,8 +4,8 @@
 """run.py VERSION PACKAGES OUT [--key KEY] [--minisign KEY] [--try [DISTRIBUTION]] [--push]: makes a page of downloads.
 
 Of what ./dev package has made, OUT has an apt repository with the one file that a user copies, the wheel, the archive,
-checksums, the list of contents (SPDX 2.3) and the Action with its address filled in. project.json says where all that
-will be, "downloads", and where --push copies it to by rsync, "push". gpg signs the repository with KEY, whose public
+checksums, the list of contents (SPDX 2.3), and the Action and recipes for OCI images, Conan, vcpkg, spack and Nix with
+its address filled in. project.json says where all that will be, "downloads", and where --push copies it to by rsync, "push". gpg signs the repository with KEY, whose public
 part is in the file that users copy. minisign signs SHA256SUMS, and that they are VERSION's, with the secret key of its own. --try
 lets apt verify the repository and install from it in a bare root, and refuse it after each of two changes.
 """
@@ -32,9 +32,9 @@ def fail(text):
     sys.exit(f"dev release: {text}")
 
 
-def digest(path):
+def digest(path, kind="sha256"):
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def check(version, source):
@@ -105,6 +105,21 @@ def repository(packages, out, url, key):
             file.write(f" {digest(path)} {os.path.getsize(path)} {name}\n")
     with open(f"{out}/vfriendly.sources", "w", encoding="ascii") as file:
         file.write(f"Types: deb\nURIs: {url}/apt\nSuites: ./\n{trust(out, key)}\n")
+
+
+def recipes(version, out, url):
+    """Fills in what package managers take, with the archive's address and digests."""
+    archives = glob.glob(f"{out}/vfriendly-*.tar.gz")
+    if not archives:
+        print("no recipes: the packages have no archive", file=sys.stderr)
+        return
+    words = {"VERSION": version, "URL": f"{url}/{os.path.basename(archives[0])}", "SHA256": digest(archives[0]),
+             "SHA512": digest(archives[0], "sha512")}
+    for path in glob.glob(f"{HERE}/recipes/*/*"):
+        to = os.path.join(out, os.path.relpath(path, HERE))
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        with open(path, encoding="utf-8") as file, open(to, "w", encoding="utf-8") as filled:
+            filled.write(re.sub(r"@([A-Z0-9]+)@", lambda m: words[m[1]], file.read()))
 
 
 def contents(version, out):
@@ -196,6 +211,7 @@ def main():
             action = re.sub(rf"(?m)(^  {name}:\n    description: .*\n    default: )''$", rf"\g<1>'{value}'", action)
     with open(f"{args.out}/action.yml", "w", encoding="utf-8") as file:
         file.write(f"# vfriendly {args.version}\n{action}")
+    recipes(args.version, args.out, url)
     contents(args.version, args.out)
     sums = sorted(os.path.relpath(p, args.out) for p in glob.glob(f"{args.out}/**", recursive=True) if os.path.isfile(p))
     with open(f"{args.out}/SHA256SUMS", "w", encoding="ascii") as file:

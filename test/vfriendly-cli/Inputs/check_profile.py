@@ -24,6 +24,7 @@ from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
 from vfriendly.measuring.symbols import Frame
 from vfriendly.measuring.threads import Crowd
+from vfriendly.measuring.waits import Waits
 
 
 def frame(function, file, line, module="/bin/app"):
@@ -293,6 +294,12 @@ def one_and_many():
     assert table.events(place) == "3 blocks, 1 wake-up", table.events(place)
 
 
+def versions_of_tools():
+    """Debian's llvm-19 has no llvm-objdump without the version."""
+    with mock.patch("shutil.which", lambda name: name if name == "llvm-objdump-19" else None):
+        assert not Waits().missing
+
+
 def main():
     # The runtime is linked into the program.
     waits = stack("block", "blocking", 1, 0.1, frame("vf_futex_wait", "kernel.h", 60), frame("wait_at", "wait.c", 9),
@@ -305,6 +312,7 @@ def main():
     assert stack("fault", "page faults", 1, 0, libc("a"), libc("b")).shown == libc("b")
     merged_code_has_no_line()
     one_and_many()
+    versions_of_tools()
     found = times()
     little_seen()
     unknown()

@@ -37,7 +37,7 @@ def is_wait_function(name: str) -> bool:
 
 class Waits:
     def __init__(self) -> None:
-        names = (f"{tools.llvm_bin()}/llvm-objdump", "llvm-objdump", "objdump")
+        names = (f"{tools.llvm_bin()}/llvm-objdump", *(f"llvm-objdump{end}" for end in ("-22", "-19", "")), "objdump")
         self._tool = next(filter(None, map(shutil.which, names)), None)
         self._known: dict[tuple[str, int], bool] = {}
         self._loops = set[tuple[str, int, int]]()  # that wait: module, first and last instruction
