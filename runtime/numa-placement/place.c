@@ -160,8 +160,12 @@ VF_API int vf_numa_place(void *memory, size_t size, int policy) {
     vf_numa_count(VF_NUMA_HEAP, 1);
     return 0;
   }
-  if (policy == VF_NUMA_FT)
-    return counted(vf_mbind(pages.begin, pages.size, MPOL_LOCAL, NULL));
+  if (policy == VF_NUMA_FT) {
+    /* Automatic NUMA balancing neither samples nor moves memory that has a
+     * policy of its own, even this one, so only where another would hold. */
+    int mode = vf_has_default_policy() ? MPOL_DEFAULT : MPOL_LOCAL;
+    return counted(vf_mbind(pages.begin, pages.size, mode, NULL));
+  }
   if (policy == VF_NUMA_BLOCKS) {
     int16_t node[VF_NUMA_MAX_THREADS];
     unsigned threads = vf_team_nodes(node);

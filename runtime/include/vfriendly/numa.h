@@ -33,7 +33,8 @@ extern "C" {
 
 enum vf_numa_policy {
   /* Places each page on the node of the thread that touches it first, also
-   * where the process has another policy. */
+   * where the process has another policy. Where it has none, automatic NUMA
+   * balancing may move pages later; it leaves those of other policies alone. */
   VF_NUMA_FT = 0,
   /* Interleaves pages over all nodes with memory that the process may use. */
   VF_NUMA_R4K = 1,

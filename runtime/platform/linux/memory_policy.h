@@ -59,6 +59,15 @@ static inline int vf_allowed_nodes(struct vf_nodes *nodes) {
                       saved);
 }
 
+/* Returns true if the calling thread has no policy of its own, as by numactl.
+ */
+static inline bool vf_has_default_policy(void) {
+  int saved = errno, mode = MPOL_DEFAULT;
+  return vf_result_of(syscall(SYS_get_mempolicy, &mode, NULL, 0ul, NULL, 0ul),
+                      saved) == 0 &&
+         mode == MPOL_DEFAULT;
+}
+
 /* Sets the policy of a range of whole pages. nodes may be NULL for MPOL_LOCAL
  * and MPOL_DEFAULT. */
 static inline int vf_mbind(void *memory, size_t size, int mode,

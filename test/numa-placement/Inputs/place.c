@@ -107,6 +107,20 @@ static void first_touch_in_interleaved(void) {
   syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0ul);
 }
 
+/* Where the process has no policy, the kernel goes on to sample the accesses. */
+static void first_touch_is_sampled(void) {
+  char *memory = map_apart(size);
+  int mode = -1;
+  must(vf_numa_place(memory, size, VF_NUMA_FT), "ft");
+  if (syscall(SYS_get_mempolicy, &mode, NULL, 0ul, memory,
+              (unsigned long)MPOL_F_ADDR) ||
+      mode != MPOL_DEFAULT) {
+    printf("policy %d of memory placed by first touch\n", mode);
+    exit(1);
+  }
+  munmap(memory, size);
+}
+
 int main(int argc, char **argv) {
   size = (argc > 1 ? strtoul(argv[1], NULL, 10) : 8) << 20;
   struct vf_numa_machine machine;
@@ -118,6 +132,7 @@ int main(int argc, char **argv) {
   serial_write(serial);
   shown("serial", serial);
   first_touch_in_interleaved();
+  first_touch_is_sampled();
   placed("r4k", VF_NUMA_R4K);
   placed("weighted", VF_NUMA_WEIGHTED);
   placed("blocks", VF_NUMA_BLOCKS);
