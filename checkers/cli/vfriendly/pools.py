@@ -139,14 +139,16 @@ def of_command(name: str, libraries: Collection[str], go: bool) -> list[Pool]:
 
 def seen(processes: Collection[str], paths: Collection[str], threads: Collection[str], functions: Iterable[str],
          go: bool) -> list[Pool]:
-    """Returns the pools of programs that ran: by names of processes, mapped files, threads and functions."""
+    """Returns the pools of programs that ran: by names of processes, then by mapped files, threads and functions."""
     known = set(functions)
-    return [p for p in POOLS if _is(p.programs, processes) or _in_path(p.libraries, paths) or _is(p.threads, threads)
-            or _is(p.functions, known) or (p.go and go)]
+    own = [p for p in POOLS if _is(p.programs, processes)]
+    return own + [p for p in POOLS if p not in own and (
+        _in_path(p.libraries, paths) or _is(p.threads, threads) or _is(p.functions, known) or (p.go and go))]
 
 
 def named(names: Collection[str]) -> list[Pool]:
-    return [p for p in POOLS if p.name in names]
+    """Returns them in the order of the names; an unknown name is left out."""
+    return [p for name in names for p in POOLS if p.name == name]
 
 
 def variables(pools: Iterable[Pool], n: int, given: Mapping[str, str] = os.environ) -> dict[str, str]:

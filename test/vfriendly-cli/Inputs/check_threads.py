@@ -55,6 +55,9 @@ def table():
     assert seen(paths=["/x/numpy.libs/libscipy_openblas64_-56d6.so"]) == ["OpenBLAS"]
     assert seen(go=True) == ["Go"] and seen(threads=["tokio-runtime-w"]) == ["Tokio"]
     assert seen(functions=["<rayon_core::registry::WorkerThread>::wait"]) == ["Rayon"] and seen(functions=["rayon"]) == []
+    # What belongs to the program itself stands before what its libraries brought along.
+    assert seen(processes=["ffmpeg"], paths=["/x/libgomp.so.1"]) == ["FFmpeg", "OpenMP"]
+    assert names(pools.named(["FFmpeg", "OpenMP"])) == ["FFmpeg", "OpenMP"] and pools.named(["other"]) == []
     assert names(pools.of_command("nginx", [], False)) == ["nginx"]
     assert {"OpenMP", "OpenBLAS"} <= set(names(pools.of_command("python3.11", [], False)))
     assert names(pools.of_command("prog", ["libgomp.so.1"], False)) == ["OpenMP"]
