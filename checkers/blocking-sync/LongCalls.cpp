@@ -16,7 +16,6 @@
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
@@ -32,141 +31,6 @@ static constexpr unsigned MaxNodes = 3000;
 
 /// The size of a page of most processors, in bytes.
 static constexpr uint64_t PageSize = 4096;
-
-/// Returns what a function of the C library or of the system does.
-static std::optional<LongKind> byLibraryName(StringRef Name) {
-  static const llvm::StringMap<LongKind> Names = [] {
-    llvm::StringMap<LongKind> Map;
-    auto Add = [&](LongKind Kind, std::initializer_list<StringRef> List) {
-      for (StringRef Each : List)
-        Map[Each] = Kind;
-    };
-    Add(LongKind::Memory,
-        {"malloc", "calloc", "realloc", "reallocarray", "free",
-         "posix_memalign", "aligned_alloc", "memalign", "valloc", "strdup",
-         "strndup", "asprintf", "vasprintf", "getline"});
-    Add(LongKind::System, {"mmap",
-                           "mmap64",
-                           "munmap",
-                           "mremap",
-                           "madvise",
-                           "mprotect",
-                           "mlock",
-                           "munlock",
-                           "msync",
-                           "brk",
-                           "sbrk",
-                           "read",
-                           "write",
-                           "pread",
-                           "pwrite",
-                           "pread64",
-                           "pwrite64",
-                           "readv",
-                           "writev",
-                           "preadv",
-                           "pwritev",
-                           "send",
-                           "sendto",
-                           "sendmsg",
-                           "recv",
-                           "recvfrom",
-                           "recvmsg",
-                           "open",
-                           "open64",
-                           "openat",
-                           "close",
-                           "fsync",
-                           "fdatasync",
-                           "sync_file_range",
-                           "ioctl",
-                           "fcntl",
-                           "stat",
-                           "fstat",
-                           "lseek",
-                           "ftruncate",
-                           "fallocate",
-                           "rename",
-                           "unlink",
-                           "mkdir",
-                           "socket",
-                           "connect",
-                           "bind",
-                           "listen",
-                           "accept",
-                           "accept4",
-                           "setsockopt",
-                           "sigprocmask",
-                           "pthread_sigmask",
-                           "sigaction",
-                           "setitimer",
-                           "timer_settime",
-                           "timerfd_settime",
-                           "eventfd",
-                           "kill",
-                           "tgkill",
-                           "pthread_kill",
-                           "getpid",
-                           "gettid",
-                           "getrusage",
-                           "sched_setaffinity",
-                           "syscall",
-                           "system",
-                           "execve",
-                           "dlopen",
-                           "dlsym",
-                           "getaddrinfo",
-                           "pthread_cond_signal",
-                           "pthread_cond_broadcast",
-                           "sem_post",
-                           "epoll_ctl",
-                           "fopen",
-                           "fclose",
-                           "getrandom",
-                           "process_vm_readv",
-                           "shmget",
-                           "shmat",
-                           "shm_open"});
-    Add(LongKind::Output,
-        {"printf",    "fprintf",  "vprintf", "vfprintf", "dprintf",
-         "puts",      "fputs",    "putchar", "fputc",    "putc",
-         "fwrite",    "fflush",   "perror",  "syslog",   "vsyslog",
-         "fread",     "fgets",    "fgetc",   "errstart", "errstart_cold",
-         "errfinish", "backtrace"});
-    Add(LongKind::Sleep, {"sleep", "usleep", "nanosleep", "clock_nanosleep",
-                          "sched_yield", "thrd_sleep", "thrd_yield", "pause"});
-    Add(LongKind::Wait, {"pthread_mutex_lock",
-                         "pthread_mutex_timedlock",
-                         "pthread_rwlock_rdlock",
-                         "pthread_rwlock_wrlock",
-                         "pthread_cond_wait",
-                         "pthread_cond_timedwait",
-                         "pthread_join",
-                         "pthread_create",
-                         "pthread_barrier_wait",
-                         "sem_wait",
-                         "sem_timedwait",
-                         "mtx_lock",
-                         "cnd_wait",
-                         "thrd_join",
-                         "thrd_create",
-                         "epoll_wait",
-                         "poll",
-                         "ppoll",
-                         "select",
-                         "futex",
-                         "waitpid",
-                         "wait",
-                         "flock",
-                         "vf_mutex_lock",
-                         "sigwait"});
-    Add(LongKind::Fork, {"fork", "vfork", "posix_spawn", "posix_spawnp"});
-    return Map;
-  }();
-  auto Where = Names.find(Name);
-  return Where == Names.end() ? std::nullopt
-                              : std::optional<LongKind>(Where->second);
-}
 
 /// Returns what the name of a function says that it does; the function's
 /// definition is not visible.
@@ -312,7 +176,7 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
       Callee->getIdentifier() &&
       isa<TranslationUnitDecl>(Callee->getDeclContext()->getRedeclContext());
   if (IsPlain)
-    if (std::optional<LongKind> Kind = byLibraryName(Name))
+    if (std::optional<LongKind> Kind = longByName(Name))
       return LongCall{*Kind, &Call, Quoted()};
   if (Name == "memset" || Name == "memcpy" || Name == "bzero" ||
       Name == "__builtin_memset") {

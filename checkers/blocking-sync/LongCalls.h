@@ -18,22 +18,11 @@
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_LONGCALLS_H
 
 #include "checkers/blocking-sync/SpinLocks.h"
+#include "passes/analysis/common/LongNames.h"
 
 #include <optional>
 
 namespace vfriendly::tidy {
-
-enum class LongKind {
-  Memory,   ///< Allocates or releases.
-  Pages,    ///< Touches memory that may be fresh, page by page.
-  System,   ///< Enters the kernel.
-  Command,  ///< Commands a device, which answers when it has obeyed.
-  Output,   ///< Prints or logs.
-  Sleep,    ///< Sleeps or yields.
-  Wait,     ///< Waits for a lock that may block, or for another thread.
-  Callback, ///< Calls what does not show.
-  Fork      ///< The child inherits a lock that nobody in it releases.
-};
 
 struct LongCall {
   LongCall(LongKind Kind, const clang::Stmt *Site, std::string What)

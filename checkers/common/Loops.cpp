@@ -25,6 +25,36 @@ static void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
   if (!S)
     return;
   Visit(S, Parents);
+  auto WalkInto = [&](std::initializer_list<const Stmt *> Children) {
+    Parents.push_back(S);
+    for (const Stmt *Child : Children)
+      walk(Child, Parents, Visit, IntoLambdas);
+    Parents.pop_back();
+  };
+  // The most frequent kinds, of which children() costs more than the visit.
+  switch (S->getStmtClass()) {
+  case Stmt::DeclRefExprClass:
+  case Stmt::IntegerLiteralClass:
+  case Stmt::StringLiteralClass:
+  case Stmt::CharacterLiteralClass:
+  case Stmt::CXXThisExprClass:
+    return;
+  case Stmt::ImplicitCastExprClass:
+  case Stmt::CStyleCastExprClass:
+    return WalkInto({cast<CastExpr>(S)->getSubExpr()});
+  case Stmt::ParenExprClass:
+    return WalkInto({cast<ParenExpr>(S)->getSubExpr()});
+  case Stmt::MemberExprClass:
+    return WalkInto({cast<MemberExpr>(S)->getBase()});
+  case Stmt::UnaryOperatorClass:
+    return WalkInto({cast<UnaryOperator>(S)->getSubExpr()});
+  case Stmt::BinaryOperatorClass:
+  case Stmt::CompoundAssignOperatorClass:
+    return WalkInto(
+        {cast<BinaryOperator>(S)->getLHS(), cast<BinaryOperator>(S)->getRHS()});
+  default:
+    break;
+  }
   auto *Lambda = dyn_cast<LambdaExpr>(S);
   if (Lambda && !IntoLambdas)
     return;

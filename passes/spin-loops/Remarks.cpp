@@ -159,4 +159,19 @@ void sayOthersMayEnd(OptimizationRemarkEmitter &ORE, const CallInst &Wait) {
   });
 }
 
+void sayHeld(OptimizationRemarkEmitter &ORE, const CallInst &Wait,
+             const CallBase &Long) {
+  ORE.emit([&] {
+    OptimizationRemarkAnalysis R("vf-spin-held", "HeldWhileLong",
+                                 Long.getDebugLoc(), Long.getParent());
+    R << "'" << ore::NV("Call", calledName(Long))
+      << "' may sleep or enter the kernel while a lock is held that threads "
+         "spin on";
+    if (DebugLoc At = Wait.getDebugLoc())
+      R << ", by the loop in line " << ore::NV("Line", At.getLine());
+    return R << ": call it before the lock is taken or after its release, or "
+                "take a mutex that sleeps";
+  });
+}
+
 } // namespace vfriendly

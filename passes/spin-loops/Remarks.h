@@ -15,6 +15,7 @@
 #include <optional>
 
 namespace llvm {
+class CallBase;
 class CallInst;
 class OptimizationRemarkEmitter;
 } // namespace llvm
@@ -64,6 +65,11 @@ void sayOutOfSight(llvm::OptimizationRemarkEmitter &ORE,
 /// name of its own, vf-spin-notify, because it is true of most waits.
 void sayOthersMayEnd(llvm::OptimizationRemarkEmitter &ORE,
                      const llvm::CallInst &Wait);
+
+/// Emits the remark that the lock for which this wait waits is held during a
+/// call that may sleep. It has a name of its own, vf-spin-held.
+void sayHeld(llvm::OptimizationRemarkEmitter &ORE, const llvm::CallInst &Wait,
+             const llvm::CallBase &Long);
 
 } // namespace vfriendly
 

@@ -25,6 +25,7 @@
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Fallback.h"
 #include "passes/spin-loops/GiveWay.h"
+#include "passes/spin-loops/HeldLocks.h"
 #include "passes/spin-loops/OriginalBody.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
@@ -39,6 +40,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -90,6 +92,7 @@ public:
 
 private:
   bool finish();
+  void sayWhatIsHeld(Function &F);
   void keep(Function &F);
   void find(Function &F);
   SmallPtrSet<const Instruction *, 8> tries() const;
@@ -181,12 +184,32 @@ bool SpinLoopsImpl::run() {
   return Changed;
 }
 
+/// Not before: the functions that take and release a lock are inlined now.
+void SpinLoopsImpl::sayWhatIsHeld(Function &F) {
+  auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
+  if (!ORE.enabled())
+    return;
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
+  SmallPtrSet<const CallBase *, 4> Said;
+  for (Instruction &I : instructions(F)) {
+    auto *Wait = dyn_cast<CallInst>(&I);
+    if (!Wait || !calls(*Wait, WaitFunction))
+      continue;
+    const CallBase *Long = longCallWhileHeld(*Wait, LI);
+    if (Long && Said.insert(Long).second)
+      sayHeld(ORE, *Wait, *Long);
+  }
+}
+
 bool SpinLoopsImpl::finish() {
   SmallSetVector<Function *, 8> Waiting;
   if (Function *Wait = M.getFunction(WaitFunction))
     for (User *U : Wait->users())
       if (auto *Call = dyn_cast<CallInst>(U))
         Waiting.insert(Call->getFunction());
+  for (Function &F : M) // In the order of the source.
+    if (Waiting.contains(&F))
+      sayWhatIsHeld(F);
   for (Function *F : Waiting)
     Changed |= separateWaitExits(*F, FAM.getResult<LoopAnalysis>(*F),
                                  FAM.getResult<DominatorTreeAnalysis>(*F));
