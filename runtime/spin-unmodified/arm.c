@@ -29,9 +29,11 @@
  * runnable threads they all run rarely. */
 #define USED_NS 2000000u
 #define RAN_NS 1000000u
-/* CPUs are short if threads waited for them for this part of the time, in sum;
- * no longer if that has not been so for so many ticks. */
+/* CPUs are short if threads waited for them for this part of the time, in sum,
+ * in so many ticks in a row: threads that have just been created may share a
+ * CPU for a moment. No longer if that has not been so for so many ticks. */
 #define DELAYED_PART 20
+#define SHORT_TICKS 3
 #define CALM_TICKS 20
 /* A thread that runs for so long between two switches is armed. Those that
  * block more often would pay for the trigger at each switch. */
@@ -62,7 +64,7 @@ static int seccomp_before;
 struct look {
   uint64_t now, used;
   uint64_t timer_at; /* when a timer of CPU time was last seen to run */
-  unsigned calm, lonely;
+  unsigned calm, delayed, lonely;
   bool is_short;
   struct vf_shortage shortage;
 };
@@ -204,8 +206,9 @@ static bool find_shortage(struct look *look) {
   if (arms_always || waited * DELAYED_PART > 1000000000u ||
       vf_limit_is_near() || host_takes) {
     look->calm = 0;
-    return true;
+    return look->is_short || arms_always || ++look->delayed >= SHORT_TICKS;
   }
+  look->delayed = 0;
   return look->is_short && ++look->calm < CALM_TICKS;
 }
 

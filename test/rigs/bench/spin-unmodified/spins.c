@@ -78,7 +78,7 @@ static void exchange(long me) {
   }
 }
 
-// One byte goes around, also when all end.
+// One byte goes around. A thread that ends lets the next one end.
 static void pipes(long me) {
   char byte = 0;
   int to = ends[(me + 1) % threads][1];
@@ -89,6 +89,7 @@ static void pipes(long me) {
     if (read(ends[me][0], &byte, 1) != 1 || write(to, &byte, 1) != 1)
       return;
   } while (!stop);
+  (void)!write(to, &byte, 1);
 }
 
 static void computes(long me) {
