@@ -2,6 +2,11 @@
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * What asks for the page calls the kernel by syscall, which the libraries name
+ * anyway: each further function is one more symbol to find in every process
+ * that starts.
  *===----------------------------------------------------------------------===*/
 
 #ifndef _GNU_SOURCE
@@ -16,7 +21,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* gleaner/hints.bpf.h: in the header, the offset of the words of threads. */
@@ -71,8 +78,10 @@ static int receive(int from) {
                            .msg_control = control.bytes,
                            .msg_controllen = sizeof control.bytes};
   struct pollfd ready = {.fd = from, .events = POLLIN};
-  if (poll(&ready, 1, ANSWER_MS) != 1 ||
-      recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
+  struct timespec most = {.tv_nsec = ANSWER_MS * 1000000L};
+  if (syscall(SYS_ppoll, &ready, 1, &most, NULL, 0) != 1 ||
+      syscall(SYS_recvmsg, from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
+          1)
     return -1;
   struct cmsghdr *first = CMSG_FIRSTHDR(&message);
   int file;
@@ -87,17 +96,19 @@ static int receive(int from) {
 static bool is_trusted(int peer) {
   struct ucred who;
   socklen_t size = sizeof who;
-  return getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-         (who.uid == 0 || who.uid == geteuid());
+  return syscall(SYS_getsockopt, peer, SOL_SOCKET, SO_PEERCRED, &who, &size) ==
+             0 &&
+         (who.uid == 0 || who.uid == (uid_t)syscall(SYS_geteuid));
 }
 
 static int ask(int own, const char *path) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
-  if (strlen(path) >= sizeof at.sun_path)
+  size_t length = strlen(path);
+  if (length >= sizeof at.sun_path)
     return ENAMETOOLONG;
-  strcpy(at.sun_path, path);
+  memcpy(at.sun_path, path, length);
   /* Not blocking: if nobody accepts, the queue may be full. */
-  if (connect(own, (struct sockaddr *)&at, sizeof at) != 0)
+  if (syscall(SYS_connect, own, &at, sizeof at) != 0)
     return errno;
   if (!is_trusted(own))
     return EPERM;
@@ -111,7 +122,8 @@ static int ask(int own, const char *path) {
 
 int vf_thread_states_ask(const char *path) {
   int saved = errno;
-  int own = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int own = (int)syscall(SYS_socket, AF_UNIX,
+                         SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   int error = own < 0 ? errno : ask(own, path);
   if (own >= 0)
     close(own);
@@ -126,11 +138,13 @@ static bool may_ask(void) {
   static const char key[] = "\nSeccomp:\t0\n";
   char text[2048];
   int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+  ssize_t got = file < 0 ? -1 : read(file, text, sizeof text);
   if (file >= 0)
     close(file);
-  text[got > 0 ? got : 0] = '\0';
-  return strstr(text, key) != NULL;
+  for (ssize_t at = 0; at + (ssize_t)sizeof key - 1 <= got; ++at)
+    if (memcmp(text + at, key, sizeof key - 1) == 0)
+      return true;
+  return false;
 }
 
 /* Most machines have no such socket: that is one system call. */
