@@ -55,13 +55,21 @@ static void unmap(void *unused, u64 pfn, unsigned order) {
   atomic_fetch_add(&unmapped, 1u << order);
 }
 
+/* It keeps the content. */
+static void move(void *unused, u64 pfn, unsigned order, unsigned cpu) {
+  (void)unused;
+  CHECK(pfn + (1u << order) <= PAGES && cpu == 0);
+}
+
+static const struct kvm_numa_host host = {unmap, move, NULL};
+
 static void note(u64 pfn, unsigned order, bool release) {
   unsigned i = kvm_numa_queue_of(pfn);
   struct kvm_numa_queue *q = &queues[i].q;
   if (!release && !kvm_numa_may_hold(q, pfn, order))
     return;
   pthread_mutex_lock(&queues[i].lock);
-  if (kvm_numa_add(q, pfn, order, release)) {
+  if (kvm_numa_add(q, pfn, order, release, 0)) {
     u64 batch[KVM_NUMA_BATCH];
     unsigned n = q->n;
     memcpy(batch, q->entry, sizeof batch);
@@ -72,7 +80,7 @@ static void note(u64 pfn, unsigned order, bool release) {
     pthread_mutex_unlock(&queues[i].lock);
 #endif
     sched_yield(); /* as long as an exit */
-    kvm_numa_replay(batch, n, unmap, NULL);
+    kvm_numa_replay(batch, n, &host);
 #ifdef UNLOCKED
     return;
 #endif

@@ -24,7 +24,7 @@ class Rig(rig.Rig):
         self.qemu, self.busybox, self.vmm, self.files, self.out = "qemu", "busybox", "vmm", {}, out
         self.name, self.guest, self.host = "paratick", KERNEL, KERNEL
         self.progress, self.patched, self.host_nohz_full = measure.Progress("check_rig"), True, False
-        self.host_cpus = rig.L1_CPUS
+        self.host_cpus, self.nodes = rig.L1_CPUS, 1
         self.boots, self.broke, self.complained = [], [], []
 
 

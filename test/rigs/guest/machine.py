@@ -90,12 +90,12 @@ def _memory(nodes, cpus, megabytes):
     return words
 
 
-def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual, nodes, one_thread):
+def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual, nodes, one_thread, sockets):
     clock = VIRTUAL_TIME_WORDS if virtual else f"tsc_early_khz={tsc_khz()}"
     return [
         qemu, *(VIRTUAL_TIME if virtual else ONE_THREAD if one_thread else REAL_TIME),
         # This CPU has SVM, which nested guests need.
-        "-cpu", "EPYC", "-smp", str(cpus), *_memory(nodes, cpus, megabytes),
+        "-cpu", "EPYC", "-smp", f"{cpus},sockets={sockets}", *_memory(nodes, cpus, megabytes),
         "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} {clock} {words}".rstrip(),
         "-display", "none", "-nodefaults", "-no-reboot", *(w for f in FIRMWARE for w in ("-L", f)),
         "-serial", f"file:{console}", "-serial", f"file:{results}",
@@ -130,7 +130,7 @@ def _last(lines):
 
 
 def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
-         words="", console=None, dies=None, virtual=False, nodes=1, one_thread=False):
+         words="", console=None, dies=None, virtual=False, nodes=1, one_thread=False, sockets=1):
     """Boots a guest and returns the lines that its script printed.
 
     seen(line), if given, is called for each line as it comes. Raises Broken if the guest prints
@@ -138,7 +138,7 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
     to the kernel's command line. The kernel's messages are kept in the file console, if given,
     even if the boot fails. A nested guest may panic with the message dies. virtual: the clock
     counts instructions (VIRTUAL_TIME). nodes: number of NUMA nodes that the firmware reports.
-    one_thread: see ONE_THREAD."""
+    one_thread: see ONE_THREAD. sockets: number of them; a kernel warns of one that is on two nodes."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
         console = console or os.path.join(work, "console")
@@ -159,7 +159,7 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
         with open(errors, "w") as log:
             child = subprocess.Popen(
                 _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual,
-                         nodes, one_thread),
+                         nodes, one_thread, sockets),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )
             heard = time.monotonic()

@@ -26,6 +26,7 @@ EVENTS = "/sys/kernel/tracing/events/kvm"
 HISTOGRAMS = {
     "kvm_exit": "hist:keys=exit_reason",
     "kvm_msr": "hist:keys=ecx.hex if write==1",
+    "kvm_hypercall": "hist:keys=nr",
 }
 COMMAND_LINE = " ".join((
     "console=ttyS0", "quiet", "panic=-1", "rdinit=/init", "mitigations=off", "no_timer_check",
@@ -41,6 +42,8 @@ EXITS = {96: "INTR", 100: "VINTR", 114: "CPUID", 120: "HLT", 123: "IOIO", 124: "
 # The registers that Linux writes most. TSC_DEADLINE sets the timer, ICR interrupts another CPU;
 # by PARATICK a kernel with the patches in runtime/kernel asks for ticks.
 MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI", 0x4B564D17: "PARATICK"}
+# NUMA_RELEASE is of the series numa-queue.
+HYPERCALLS = {5: "KICK_CPU", 10: "SEND_IPI", 11: "SCHED_YIELD", 13: "NUMA_POLICY", 14: "NUMA_RELEASE"}
 # KVM's counters, summed over all guests: a file with a number for each.
 COUNTERS = "/sys/kernel/debug/kvm"
 # In an outer guest with several nodes, a further counter: pages of the inner guest by node.
@@ -110,10 +113,12 @@ def _name(key, what):
         return "exit", EXITS.get(int(what), what)
     if key == "ecx":
         return "msr", MSRS.get(int(what, 16), f"0x{what}")
+    if key == "nr":
+        return "hypercall", HYPERCALLS.get(int(what), what)
     return "counter", what
 
 
-RECORD = re.compile(r"\{ (exit_reason|ecx|counter): +(\w+) \} hitcount: +(\d+)")
+RECORD = re.compile(r"\{ (exit_reason|ecx|nr|counter): +(\w+) \} hitcount: +(\d+)")
 
 
 @dataclass
@@ -136,7 +141,7 @@ class Counter:
 
     Feed it lines; result() is then a list of dictionaries: what the program printed,
     and "exits", {"exit": {"HLT": 3}, "msr": {"ICR": 1}}: MSRs are those written, which
-    are exits of the kind MSR as well. Counters, if any were asked for, are in "counter"."""
+    are exits of the kind MSR as well; "hypercall", if there were any, are some of VMMCALL. Counters, if any were asked for, are in "counter"."""
 
     def __init__(self):
         self.marks, self.results = [], []

@@ -93,13 +93,13 @@ class Rig:
     """boots are the guests' titles, broke what some broke off with, complained what the
     kernels said, all with where that was. kernels(changed options) builds the two."""
 
-    def __init__(self, build, name, kernels, out, progress, say, patched, host_cpus, host_nohz_full=False):
+    def __init__(self, build, name, kernels, out, progress, say, patched, host_cpus, host_nohz_full=False, nodes=1):
         cache = os.path.join(build, "guest")
         self.qemu = emulator.qemu(build, say)
         self.busybox = packages.busybox(cache)
         self.name, self.kernels, self.progress = name, kernels, progress
         self.guest, self.host = kernels()
-        self.patched, self.host_nohz_full, self.host_cpus = patched, host_nohz_full, host_cpus
+        self.patched, self.host_nohz_full, self.host_cpus, self.nodes = patched, host_nohz_full, host_cpus, nodes
         self.out = os.path.join(out, name)
         os.makedirs(self.out, exist_ok=True)
         self.vmm = nested.build_vmm(COMPILER, self.out)
@@ -135,7 +135,8 @@ class Rig:
             prefix = f"taskset {1 << self.host_cpus - 1}" if cpus < self.host_cpus else ""
         initrd = nested.write(
             self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files},
-            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*", *COUNTERS], prefix=prefix,
+            script + SAY, inner=self.guest, words=words, prefix=prefix,
+            counters=[f"{self.name.split('-')[0]}_*", *COUNTERS, *([nested.NODES] if self.nodes > 1 else [])],
             before=outer[0], after=outer[1])
         counter = nested.Counter()
         console = os.path.join(self.out, f"{slug}.L1")
@@ -153,7 +154,7 @@ class Rig:
                 seen=lambda line: (heard.append(line), seen(line)),
                 silence=longest * (SLOWER if virtual else 1) + SILENCE_S,
                 words=f"{HOST_WORDS} {host_words}", console=console, dies=dies,
-                virtual=virtual)
+                virtual=virtual, nodes=self.nodes, sockets=self.nodes)
         finally:
             with open(os.path.join(self.out, f"{slug}.L2"), "w") as file:
                 file.write("\n".join(heard) + "\n")

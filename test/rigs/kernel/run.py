@@ -8,8 +8,9 @@ The tests of a series are the folder of its name beside this file, with a run_te
   SENTENCE                     what it measures
   WORKLOADS, CHECKS            name -> what it is, of what --only may choose
   CONFIG                       a file with the options of Linux that the series adds
-  QEMU                         the guest of --qemu
-  main(rig, options, report)   -> exit status; not where WORKLOADS is empty
+  QEMU                         the guest of --qemu, if it has one
+  NODES                        L1's, if it has several
+  main(rig, options, report)   -> exit status
 
 It exits 0 if all was measured, whether or not the aims are met, 1 if something could not be
 built or run, or a kernel complained, or a check failed, and 2 on a usage error.
@@ -50,11 +51,12 @@ def names():
 
 
 def runnable(options):
-    """Returns the series of this version; those without a test in guests only to compile or apply them."""
+    """Returns the series of this version that have what is to be run."""
     if options.applies:
         return names()
-    return [name for name in names() if (options.objects or load(name).WORKLOADS)
-            and os.path.isdir(os.path.join(SERIES, name, options.version))]
+    found = {name: load(name) for name in names() if os.path.isdir(os.path.join(SERIES, name, options.version))}
+    return [name for name, module in found.items()
+            if not (options.qemu and not module.QEMU) and not (options.checks and not module.CHECKS)]
 
 
 def load(name):
@@ -145,8 +147,10 @@ def checked(options):
     modules = {name: load(name) for name in ([options.name] if options.name else runnable(options))}
     if not (options.selftests or options.objects or options.applies):
         for name, module in modules.items():
-            if not module.WORKLOADS:
-                raise Usage(f"{name} has no test in guests: --objects compiles it, --applies applies it")
+            if options.qemu and not module.QEMU:
+                raise Usage(f"{name} has no guest for --qemu")
+            if options.checks and not module.CHECKS:
+                raise Usage(f"{name} has no checks: --selftests are its own")
             chosen(module, options)
     return modules
 
@@ -256,7 +260,8 @@ def test(tree, name, module, options):
             "name": patches.name, "digest": patches.digest(),
             "patches": [os.path.basename(p) for p in patches.patches]})
     machine = rig.Rig(tree, name, kernels, out, progress, say, patched=bool(patches.patches),
-                      host_cpus=options.host_cpus, host_nohz_full=options.host_nohz_full)
+                      host_cpus=options.host_cpus, host_nohz_full=options.host_nohz_full,
+                      nodes=getattr(module, "NODES", 1))
     machine.compile(os.path.join(HERE, name, "Inputs"))
     if options.qemu:
         return qemu.main(machine, module.QEMU, emulator.vmm(tree, source.series("qemu", QEMU_SERIES), say), report)

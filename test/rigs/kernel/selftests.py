@@ -15,7 +15,7 @@ import bench
 from guest import Broken, emulator, initramfs, machine, nested, packages
 from kernel import build, rig, source
 
-FOLDER = os.path.join("tools", "testing", "selftests", "kvm")
+FOLDER, ARCH = os.path.join("tools", "testing", "selftests", "kvm"), "x86_64"
 MEGABYTES = 2048
 # The longest that passes takes half of it here; those that copy memory for minutes are
 # given up.
@@ -37,20 +37,24 @@ WORDS = {0: "passes", SKIPS: "skips", 137: f"takes more than {LIMIT_S} s"}
 BROKE = "ends the host"
 
 
-def programs(tree, kind, series, more, progress, say):
-    """Name -> path of each that compiles."""
+def programs(tree, kind, series, more, only, progress, say):
+    """Name -> path of each that compiles; only these, if they are x86's own."""
     packages.install([*build.PACKAGES, *build.COMPILERS[kind.compiler][1]])
     with source.locked(tree):
         make = build.prepared(tree, kind, series, more, progress, say)
         make("installing headers", "headers")
         out = os.path.join(make.objects, "selftests")
         os.makedirs(out, exist_ok=True)
+        names = only.split(",") if only else []
+        wanted = [os.path.join(out, ARCH, name) for name in names]
+        if not all(os.path.exists(os.path.join(make.tree, FOLDER, ARCH, f"{name}.c")) for name in names):
+            wanted = []  # a name that there is not, or of a test for all architectures
         say("building KVM's selftests")
         with open(make.log, "a") as log:
             # What does not compile here is missing in both hosts.
             subprocess.run(
                 ["make", "-k", "-C", os.path.join(make.tree, FOLDER), make.jobs, f"OUTPUT={out}",
-                 f"KHDR_INCLUDES=-isystem {os.path.join(make.objects, 'usr', 'include')}"],
+                 f"KHDR_INCLUDES=-isystem {os.path.join(make.objects, 'usr', 'include')}", *wanted],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
     found = {}
     for folder, _, files in os.walk(out):
@@ -113,20 +117,28 @@ def compared(without, patched):
                    without[name] == 0 or without[name] == SKIPS and status != 0)
 
 
+def own(tree, kind, series, names):
+    """Returns True if the series brings all of these: a host without it would skip them."""
+    brought = {os.path.basename(path) for path in series.touched()
+               if path.startswith(FOLDER) and not os.path.exists(os.path.join(source.folder(tree, kind.version), source.PRISTINE, path))}
+    return all(f"{name}.c" in brought for name in names)
+
+
 def main(tree, kind, series, more, only, report, out, progress, say, host_cpus=rig.L1_CPUS):
     """Prints what differs; the exit status is whether something is worse with the series."""
-    built = programs(tree, kind, series, more, progress, say)
+    built = programs(tree, kind, series, more, only, progress, say)
     tests = {name: built[name] for name in bench.choice(only, built, "selftest")}
-    hosts = [build.kernel(tree, kind, source.NONE, [], progress, say),
-             build.kernel(tree, kind, series, more, progress, say)]
+    hosts = [build.kernel(tree, kind, series, more, progress, say)]
+    if not own(tree, kind, series, tests):
+        hosts.insert(0, build.kernel(tree, kind, source.NONE, [], progress, say))
     qemu, busybox = emulator.qemu(tree, say), packages.busybox(os.path.join(tree, "guest"))
-    without, patched = (run(host, tests, unwinder(kind), out, qemu, busybox, progress, host_cpus)
-                        for host in hosts)
+    found = [run(host, tests, unwinder(kind), out, qemu, busybox, progress, host_cpus) for host in hosts]
     progress.end()
+    without, patched = found if len(found) == 2 else (dict.fromkeys(tests, SKIPS), *found)
     report.content["samples"] += [{"test": name, "without": without[name], "with": patched[name]}
                                   for name in tests]
-    for host, found in zip(hosts, (without, patched)):
-        passed = sum(status == 0 for status in found.values())
+    for host, each in zip(hosts, found):
+        passed = sum(status == 0 for status in each.values())
         print(f"{host.name}: of {len(tests)} selftests {passed} pass")
     differences = list(compared(without, patched))
     for line, worse in differences:

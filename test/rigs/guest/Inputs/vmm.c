@@ -11,7 +11,8 @@
 // stays on the CPU of its number.
 //
 // What it writes to port 0xf5 is the number of a page frame that it is to wait
-// for when it uses it next: see hole.h.
+// for when it uses it next: see hole.h; to port 0xf6, of one whose node it then
+// reads there: see node_of.h.
 //
 // With the environment variable BALLOON the guest has a device that takes
 // reports of free pages: see balloon.h. With INTERLEAVE the host's nodes take
@@ -24,9 +25,11 @@
 // the guest or KVM gives up.
 
 #define _GNU_SOURCE // CPU_SET, pthread_setname_np
+#define VMM
 #include "balloon.h"
 #include "firmware.h"
 #include "hole.h"
+#include "node_of.h"
 #include "numa_queue.h"
 
 #include <ctype.h>
@@ -239,16 +242,17 @@ static void serial(struct kvm_run *run, uint8_t *data) {
   interrupt(SERIAL_IRQ);
 }
 
-static void hole(const uint8_t *data) {
+static uint8_t *page_of(const uint8_t *data) {
   uint32_t frame;
   memcpy(&frame, data, sizeof frame);
   uint64_t at = (uint64_t)frame * HOLE_SIZE;
   if (at >= ram_size)
     errx(1, "the guest has no page frame %u", frame);
-  make_hole(ram + at);
+  return ram + at;
 }
 
 static void io(struct kvm_run *run) {
+  static uint32_t node;
   uint8_t *data = (uint8_t *)run + run->io.data_offset;
   int out = run->io.direction == KVM_EXIT_IO_OUT;
   for (unsigned i = 0; i < run->io.count; ++i, data += run->io.size) {
@@ -257,7 +261,11 @@ static void io(struct kvm_run *run) {
     else if (out && run->io.port == MARK)
       mark(*data);
     else if (out && run->io.port == HOLE && run->io.size == 4)
-      hole(data);
+      make_hole(page_of(data));
+    else if (run->io.port == NODE_OF && run->io.size == sizeof node && out)
+      node = node_of(page_of(data));
+    else if (run->io.port == NODE_OF && run->io.size == sizeof node)
+      memcpy(data, &node, sizeof node);
     else if (out && run->io.port == KEYBOARD && *data == KEYBOARD_RESET)
       exit(0);
     else if (!out) // a keyboard controller that takes commands, or nothing
