@@ -9,6 +9,7 @@
 #include "checkers/heap-churn/Cold.h"
 
 #include "checkers/common/SourceText.h"
+#include "checkers/common/WaitNeutral.h"
 #include "checkers/heap-churn/Induction.h"
 
 #include "clang/AST/ASTContext.h"
@@ -95,8 +96,34 @@ static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
   return Names(Names, Loop);
 }
 
+/// Returns true if each iteration of Loop opens a file or starts a thread or a
+/// process: beside that, a block of memory costs little.
+static bool takesLong(const Stmt *Loop, const FunctionView &View) {
+  bool Long = false;
+  forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    const FunctionDecl *Callee = nullptr;
+    if (auto *Made = dyn_cast<CXXConstructExpr>(S))
+      Callee = Made->getConstructor();
+    else if (auto *Call = dyn_cast<CallExpr>(S))
+      Callee = Call->getDirectCallee();
+    if (!Callee || Long || View.loopAround(*S) != Loop)
+      return;
+    auto *Constructor = dyn_cast<CXXConstructorDecl>(Callee);
+    StringRef Name = Constructor ? identifierOf(Constructor->getParent())
+                                 : identifierOf(Callee);
+    Long = Constructor
+               ? isOfStd(*Constructor->getParent()) &&
+                     Name.ends_with("fstream") && Constructor->getNumParams()
+               : llvm::is_contained({"fopen", "opendir", "popen", "fork",
+                                     "system", "posix_spawn", "pthread_create",
+                                     "thrd_create"},
+                                    Name);
+  });
+  return Long;
+}
+
 bool isCold(const Stmt *Loop, const FunctionView &View) {
-  if (isColdFunction(View.Function))
+  if (isColdFunction(View.Function) || (Loop && takesLong(Loop, View)))
     return true;
   bool Few = true;
   for (; Loop; Loop = View.loopAround(*Loop)) {

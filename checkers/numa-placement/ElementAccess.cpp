@@ -84,4 +84,12 @@ bool isLentRow(const Expr &Whole, ArrayRef<const Stmt *> Parents) {
               .isConstQualified();
 }
 
+bool isLoaded(const Expr &E) {
+  const Expr *From = stripped(&E);
+  auto *Unary = dyn_cast<UnaryOperator>(From);
+  return (isa<ArraySubscriptExpr>(From) ||
+          (Unary && Unary->getOpcode() == UO_Deref)) &&
+         From->getType()->isPointerType();
+}
+
 } // namespace vfriendly::tidy

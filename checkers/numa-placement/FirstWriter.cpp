@@ -12,6 +12,7 @@
 #include "checkers/common/Loops.h"
 #include "checkers/common/ProgramFacts.h"
 #include "checkers/common/SourceText.h"
+#include "checkers/numa-placement/ElementAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
 #include "checkers/numa-placement/ZeroFill.h"
 
@@ -197,17 +198,6 @@ private:
     return false;
   }
 
-  /// Returns true if E reads a pointer from an array of pointers or through
-  /// another pointer. The pointer's target lies outside of that array or
-  /// object.
-  static bool isLoaded(const Expr &E) {
-    const Expr *From = stripped(&E);
-    auto *Unary = dyn_cast<UnaryOperator>(From);
-    return (isa<ArraySubscriptExpr>(From) ||
-            (Unary && Unary->getOpcode() == UO_Deref)) &&
-           From->getType()->isPointerType();
-  }
-
   /// Returns the object that Name stands for: the array, or the variable that
   /// owns the heap block; null if Name may stand for several objects.
   const ValueDecl *objectOf(const ValueDecl *Name, const Bindings &Bound,
@@ -245,8 +235,16 @@ private:
                     (Value->At.E && isAllocation(Value->At.E));
            });
   }
-  static bool isSmall(const BulkEvent &Event) {
-    return Event.Bytes && Event.Bytes < LeastBytes;
+  /// Returns true if the event is about few bytes, by its loop or by the bounds
+  /// of a parameter: `double x[4000]`.
+  bool isSmall(const BulkEvent &Event) const {
+    auto *Parameter = dyn_cast_or_null<ParmVarDecl>(Event.Array);
+    return (Event.Bytes && Event.Bytes < LeastBytes) ||
+           (Parameter && isSmall(Parameter->getOriginalType()));
+  }
+  bool isSmall(QualType T) const {
+    return T->isConstantArrayType() &&
+           uint64_t(Context.getTypeSizeInChars(T).getQuantity()) < LeastBytes;
   }
   bool isSmall(const ValueDecl &Array) const {
     QualType T = Array.getType();
@@ -257,10 +255,8 @@ private:
                                     .ends_with("alloca");
         }))
       return true;
-    if (T->isConstantArrayType())
-      return uint64_t(Context.getTypeSizeInChars(T).getQuantity()) < LeastBytes;
     if (!T->isPointerType())
-      return false;
+      return isSmall(T);
     SmallVector<const Expr *, 2> Blocks;
     for (const GivenValue *Value : Values.valuesOf(Array))
       if (Value->Kind == GivenValue::Assigned)

@@ -322,3 +322,17 @@ void other_values(long n, double *given) {
   for (long i = 0; i < n; i++)
     ones[i] += given[i];
 }
+
+// Not reported: the bounds of the parameter say that it is small.
+void bounded(double x[1000], double *y, int n) {
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'y' before several use it
+  // CHECK: note: threads use 'y' here
+  // CHECK: note:
+  for (int i = 0; i < n; i++) {
+    x[i] = i;
+    y[i] = i + 1;
+  }
+#pragma omp parallel for schedule(dynamic)
+  for (int i = 0; i < n; i++)
+    y[i] += x[i];
+}
