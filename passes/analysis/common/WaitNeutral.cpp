@@ -188,21 +188,27 @@ bool isDestructor(const Function &F) {
          baseName(F.getName()).front() == '~';
 }
 
-bool passesObjectOn(const CallBase &Call) {
+/// Returns true if V points into a local object.
+static bool isLocalAddress(const Value *V) {
+  return V->getType()->isPointerTy() && isLocalObject(*getUnderlyingObject(V));
+}
+
+bool beginsOrEndsObject(const CallBase &Call) {
   const Function *Callee = Call.getCalledFunction();
-  if (!Callee || Call.arg_empty() ||
-      !isLocalObject(*getUnderlyingObject(Call.getArgOperand(0))) ||
-      any_of(Call.args(), [](const Value *Arg) {
-        return !isa<Constant>(Arg) &&
-               !(Arg->getType()->isPointerTy() &&
-                 isLocalObject(*getUnderlyingObject(Arg)));
-      }))
-    return false;
-  std::string Name = Callee->getName().str();
+  std::string Name = Callee ? Callee->getName().str() : "";
   ItaniumPartialDemangler Demangler;
-  if (Demangler.partialDemangle(Name.c_str()))
-    return false;
-  return Demangler.isCtorOrDtor() || calledName(Call) == "operator=";
+  return !Call.arg_empty() && isLocalAddress(Call.getArgOperand(0)) &&
+         !Demangler.partialDemangle(Name.c_str()) && Demangler.isCtorOrDtor();
+}
+
+bool passesObjectOn(const CallBase &Call) {
+  return !Call.arg_empty() && isLocalAddress(Call.getArgOperand(0)) &&
+         all_of(Call.args(),
+                [](const Value *Arg) {
+                  return isa<Constant>(Arg) || isLocalAddress(Arg);
+                }) &&
+         (beginsOrEndsObject(Call) ||
+          (Call.getCalledFunction() && calledName(Call) == "operator="));
 }
 
 /// Returns true if the body of the called function is seen to store to a global

@@ -74,6 +74,9 @@ std::string calledName(const llvm::CallBase &Call);
 /// constants: it passes on what another call has returned.
 bool passesObjectOn(const llvm::CallBase &Call);
 
+/// Returns true if Call constructs or destroys a local object of a C++ class.
+bool beginsOrEndsObject(const llvm::CallBase &Call);
+
 /// Returns true if F is a destructor of a C++ class.
 bool isDestructor(const llvm::Function &F);
 

@@ -295,9 +295,20 @@ static bool isOnce(Value *Condition, const Loop &L) {
   return Is.By == Step::Same && !Is.SetsSeveral;
 }
 
+/// Returns true if Condition tells whether a library's lock could be taken or
+/// released, which fails only by mistake.
+static bool testsLock(const Value *Condition) {
+  const Value *Of;
+  auto *Call = match(Condition, m_ICmp(m_Value(Of), m_Zero()))
+                   ? dyn_cast<CallBase>(Of)
+                   : nullptr;
+  return Call && classifyCall(*Call).Effect == CallEffect::Lock;
+}
+
 /// Returns true if B runs at most once in a wait, in every nth iteration only,
 /// or only after a time has passed: whether it runs is decided by a branch on a
-/// counter, on a clock, or on a variable for which isOnce holds.
+/// counter, on a clock, on a variable for which isOnce holds, or on the error
+/// of a lock.
 static bool isRare(LoopView &In, BasicBlock *B, bool Pauses) {
   for (BasicBlock *D : In.L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -316,7 +327,7 @@ static bool isRare(LoopView &In, BasicBlock *B, bool Pauses) {
       continue;
     // A loop that sleeps and then reads the clock is a periodic job.
     if ((C.kinds() & Own) || ((C.kinds() & Clock) && Pauses) ||
-        isOnce(Br->getCondition(), In.L))
+        isOnce(Br->getCondition(), In.L) || testsLock(Br->getCondition()))
       return true;
   }
   return false;
@@ -376,6 +387,23 @@ static bool exchangesUnasked(const LoopView &In, const Gathered &G,
          none_of(G.Polls, [&](const Poll &P) { return P.Access == &I; });
 }
 
+/// Returns true if I begins or ends an object that lives for one iteration,
+/// such as one that enters a read section and leaves it.
+static bool isScoped(const Instruction &I, const Loop &L) {
+  auto Object = [](const Instruction &I) -> const Value * {
+    auto *Call = dyn_cast<CallBase>(&I);
+    return Call && beginsOrEndsObject(*Call) ? Call->getArgOperand(0) : nullptr;
+  };
+  auto Ends = [](const Instruction &I) {
+    return isDestructor(*cast<CallBase>(I).getCalledFunction());
+  };
+  return Object(I) && any_of(L.blocks(), [&](const BasicBlock *B) {
+           return any_of(*B, [&](const Instruction &Other) {
+             return Object(Other) == Object(I) && Ends(Other) != Ends(I);
+           });
+         });
+}
+
 /// Decides about the effects that depend on when they occur and on what the
 /// exits test, and adds exchanges on whose results no exit depends: another
 /// thread may wait for the value, as in `while (!stop) slot.exchange(1);`.
@@ -395,6 +423,7 @@ void gatherGuards(LoopView &In, Gathered &G) {
     // A hint in each iteration tells more than the callee's name.
     bool IsPoll =
         (Pauses && (E.PassesOn || In.Asked.contains(I))) ||
+        (G.Of.Rhythm != HintRhythm::None && isScoped(*I, In.L)) ||
         any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; });
     if (E.Leaves == Effect::Calls)
       E.Leaves = E.Promised != CallEffect::Other ||

@@ -79,12 +79,14 @@ bool isDoubtful(const Effect &E) { return !Doubts[E.Leaves].empty(); }
 //===----------------------------------------------------------------------===//
 
 /// Without a hint in each iteration, nothing says that the loop is intended as
-/// a wait, so no effect may outlast a failed iteration. A function that, by its
-/// name, reads a clock or gives a hint has no effect, nor has a path on which
-/// the program fails.
+/// a wait, so no effect may outlast a failed iteration, but for counts if some
+/// iterations give a hint. A function that, by its name, reads a clock or gives
+/// a hint has no effect, nor has a path on which the program fails.
 bool leavesTraces(const View &V) {
   return V.F.Rhythm == HintRhythm::None &&
-         any_of(V.F.Effects, [](const Effect &E) {
+         any_of(V.F.Effects, [&](const Effect &E) {
+           if (E.Leaves == Effect::Counts && (V.F.Pauses || V.F.Yields))
+             return false;
            return !is_contained({Effect::Nothing, Effect::Fails,
                                  Effect::TakesBack, Effect::Releases,
                                  Effect::Keeps},

@@ -108,9 +108,24 @@ static bool locatesReads(const StoreInst &Count, const Loop &L) {
   });
 }
 
+/// Returns true if Store sets back what another store of L counts there, as in
+/// `if (++polls == 1000) { polls = 0; yield(); }`.
+static bool resets(const StoreInst &Store, const Loop &L) {
+  const DataLayout &DL = Store.getDataLayout();
+  return isa<Constant>(Store.getValueOperand()) &&
+         any_of(L.blocks(), [&](const BasicBlock *B) {
+           return any_of(*B, [&](const Instruction &I) {
+             auto *Count = dyn_cast<StoreInst>(&I);
+             return Count && counts(*Count, L) && !locatesReads(*Count, L) &&
+                    cellOf(Count->getPointerOperand(), DL) ==
+                        cellOf(Store.getPointerOperand(), DL);
+           });
+         });
+}
+
 bool isStatistics(const StoreInst &Store, const Loop &L) {
   return !isStrongerThanMonotonic(Store.getOrdering()) &&
-         (isRandomStep(Store) || recordsExtreme(Store) ||
+         (isRandomStep(Store) || recordsExtreme(Store) || resets(Store, L) ||
           (counts(Store, L) && !locatesReads(Store, L)));
 }
 

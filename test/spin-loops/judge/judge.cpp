@@ -53,6 +53,13 @@ void rules() {
         F.Rhythm = HintRhythm::Hints;
       });
   rejects(
+      "leavesTraces", flagWait(),
+      [](Facts &F) { F.Effects = {effect(Effect::Counts)}; },
+      [](Facts &F) { // It yields at times.
+        F.Effects = {effect(Effect::Counts)};
+        F.Yields = true;
+      });
+  rejects(
       "endsByItself", flagWait(),
       [](Facts &F) {
         F.Exits.push_back(exitBy(Polled));

@@ -12,6 +12,7 @@
 // REQUIRES: host-x86_64
 
 #include <immintrin.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -490,4 +491,30 @@ void own_pause(atomic_int *flag) {
   // expected-remark@+1 {{it calls 'pause', whose effects are unknown}}
   while (!atomic_load(flag))
     pause();
+}
+
+// A lock that cannot be released is a mistake, which it reports.
+void report_error(int error);
+void wait_outside_of_lock(pthread_mutex_t *m, struct task *t) {
+  // expected-remark@+1 {{it calls 'task_done', whose effects are unknown}}
+  while (!task_done(t)) {
+    int error = pthread_mutex_unlock(m);
+    if (error)
+      report_error(error);
+    sched_yield();
+    error = pthread_mutex_lock(m);
+    if (error)
+      report_error(error);
+  }
+}
+// Why not: that a lock is taken is no mistake.
+void report_taken(pthread_mutex_t *m, struct task *t) {
+  while (!task_done(t)) {
+    int error = pthread_mutex_trylock(m);
+    if (error)
+      report_error(error);
+    else
+      pthread_mutex_unlock(m);
+    sched_yield();
+  }
 }

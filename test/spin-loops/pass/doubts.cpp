@@ -69,3 +69,33 @@ void wait_announced() {
 
 // Said once a module by each run.
 // expected-remark@* 0-2 {{link with libvfrt}}
+
+// Each iteration enters a section and leaves it.
+struct Section {
+  explicit Section(int Thread);
+  ~Section();
+};
+bool is_ready(int thread);
+void wait_in_sections(int thread) {
+  // expected-remark@+1 {{it calls 'is_ready', whose effects are unknown}}
+  while (!is_ready(thread)) {
+    Section in(thread);
+    __builtin_ia32_pause();
+  }
+}
+// Why not: nothing takes back what the object's beginning has done.
+struct Entry {
+  explicit Entry(int Thread);
+  int thread;
+};
+void enter_entries(int thread) {
+  while (!is_ready(thread)) {
+    Entry made(thread);
+    __builtin_ia32_pause();
+  }
+}
+// Why not: without a hint, the section may be all that the loop is about.
+void pass_sections(int thread) {
+  while (!is_ready(thread))
+    Section in(thread);
+}

@@ -7,6 +7,7 @@
 //
 // RUN: %verify_c %s -o /dev/null
 
+#include <sched.h>
 #include <stdint.h>
 
 static inline void pause(void) { __asm__ volatile("rep; nop"); }
@@ -55,3 +56,35 @@ void counted_release(int *f) {
   }
 }
 uint64_t read_count(void) { return __c11_atomic_load(&relaxed, __ATOMIC_RELAXED); }
+
+// A count that is set back decides when it yields, and nothing else.
+static int polls;
+void yields_at_times(int *f) {
+  // expected-remark@+1 {{it keeps a count in shared memory}}
+  while (!__atomic_load_n(f, __ATOMIC_ACQUIRE)) {
+    if (polls >= 1000) {
+      polls = 0;
+      sched_yield();
+    } else {
+      ++polls;
+    }
+  }
+}
+// Nothing says that this one waits.
+void counts_without_hint(int *f) {
+  while (!__atomic_load_n(f, __ATOMIC_ACQUIRE))
+    if (++polls >= 1000)
+      polls = 0;
+}
+// What is set back is an index: it goes around.
+static unsigned place;
+void goes_around(void) {
+  while (!__atomic_load_n(&words[place], __ATOMIC_ACQUIRE)) {
+    if (place >= 7)
+      place = 0;
+    else
+      ++place;
+    pause();
+  }
+}
+int read_polls(void) { return polls + place; }
