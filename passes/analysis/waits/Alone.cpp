@@ -116,8 +116,8 @@ std::optional<Id> Ways::settledAll(State &S, ArrayRef<const Value *> Values,
 }
 
 std::optional<Id> Ways::settled(State &S, const Value &V, unsigned Steps) {
-  // A phi of the header, one that joins the ways of an iteration, a selection
-  // and a local variable; one level is spare.
+  // A phi of the header, one that joins the ways of an iteration, and a local
+  // variable; two levels are spare.
   if (Steps > 5)
     return std::nullopt;
   auto *I = dyn_cast<Instruction>(&V);
@@ -134,9 +134,6 @@ std::optional<Id> Ways::settled(State &S, const Value &V, unsigned Steps) {
         Next.push_back(Phi->getIncomingValue(From));
     return settledAll(S, Next, Phi, Steps);
   }
-  if (auto *Choice = dyn_cast<SelectInst>(I))
-    return settledAll(S, {Choice->getTrueValue(), Choice->getFalseValue()},
-                      nullptr, Steps);
   if (isa<BinaryOperator>(I) && isa<ConstantInt>(I->getOperand(1))) {
     std::optional<Id> Left = settled(S, *I->getOperand(0), Steps + 1);
     if (!Left || I->getType()->getScalarSizeInBits() > 64)
@@ -202,11 +199,6 @@ Id Ways::read(State &S, const Value *Address, Type *Ty) {
   if (!New)
     return It->second;
   Id Is = N.read(At, Size.getFixedValue(), S.Calls);
-  // A local variable has what the iteration before stored there.
-  if (isa<AllocaInst>(vfriendly::cellOf(Address, DL).first) && !MayChange)
-    for (const User *U : vfriendly::cellOf(Address, DL).first->users())
-      if (auto *Load = dyn_cast<LoadInst>(U); Load && L.contains(Load))
-        Is = settled(S, *Load).value_or(Is);
   S.Memory[{At, Size}] = Is;
   return Is;
 }
@@ -236,10 +228,6 @@ Id Ways::evaluate(State &S, const Instruction &I) {
                      Ty->isIntegerTy() ? Ty->getIntegerBitWidth() : 64ULL,
                      Operand(0), Operand(1));
   }
-  // A bool in memory is 0 or 1.
-  if (isa<TruncInst>(I) && Width == 1 &&
-      I.getOperand(0)->getType()->isIntegerTy(8))
-    return N.operation(S, Instruction::Trunc, 1, Operand(0));
   if (isa<BinaryOperator, GetElementPtrInst, TruncInst, SExtInst, SelectInst>(
           I)) {
     SmallVector<Id, 4> Operands;
