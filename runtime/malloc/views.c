@@ -62,7 +62,28 @@ static const struct own {
 };
 enum { OWN = sizeof own / sizeof *own };
 
+#define VF_LETTER(letter) (UINT32_C(1) << ((letter) & 31))
+
+/* Returns the letters that the names have at place i, as a bit each. */
+static inline uint32_t letters_at(int i) {
+  return VF_LETTER("__libc_"[i])
+#define VF_OWN(name) | VF_LETTER(#name[i])
+      VF_OWN_FUNCTIONS
+#undef VF_OWN
+      ;
+}
+
+/* Returns false for most other names: programs look up thousands. */
+static inline bool may_be_own(const char *name) {
+  return (letters_at(0) & VF_LETTER(name[0])) &&
+         (letters_at(1) & VF_LETTER(name[1])) &&
+         (letters_at(2) & VF_LETTER(name[2])) &&
+         (letters_at(3) & VF_LETTER(name[3]));
+}
+
 static const struct own *own_named(const char *name) {
+  if (!may_be_own(name))
+    return NULL;
   for (const struct own *it = own; it != own + OWN; ++it)
     if (vf_is_name(it->name, name))
       return it;
