@@ -33,8 +33,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#define VF_HIDDEN __attribute__((visibility("hidden")))
-
 extern struct vf_found __start_vf_found[] VF_HIDDEN;
 extern struct vf_found __stop_vf_found[] VF_HIDDEN;
 extern const ElfW(Ehdr) __ehdr_start VF_HIDDEN __attribute__((weak));

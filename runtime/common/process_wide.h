@@ -37,6 +37,10 @@
 #include <stdint.h>
 
 #define VF_API __attribute__((visibility("default")))
+/* Of variables that other files of a library use: -fvisibility=hidden does not
+ * count for declarations, and code then reads the address first, in each call
+ * of pthread_mutex_lock for example. */
+#define VF_HIDDEN __attribute__((visibility("hidden")))
 
 /* Alignment that keeps words written by different threads on separate cache
  * lines: 64 bytes on every x86-64 and nearly every other server CPU. On CPUs

@@ -26,12 +26,13 @@
 #ifndef VFRIENDLY_COMMON_SLICE_H
 #define VFRIENDLY_COMMON_SLICE_H
 
+#include "common/process_wide.h"
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Of struct rseq, from the thread pointer; 0: there is no such feature. Written
  * once, before there are threads. */
-extern ptrdiff_t vf_slice_at;
+extern VF_HIDDEN ptrdiff_t vf_slice_at;
 
 static inline bool vf_slice_is_there(void) {
   return __builtin_expect(vf_slice_at != 0, 0);

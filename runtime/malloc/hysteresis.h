@@ -25,6 +25,7 @@
 #ifndef VFRIENDLY_MALLOC_HYSTERESIS_H
 #define VFRIENDLY_MALLOC_HYSTERESIS_H
 
+#include "common/process_wide.h"
 #include "malloc/pages.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@
 #define VF_WORTH ((size_t)1 << 20)
 /* Minimum threshold in bytes: for less free memory neither a helper thread nor
  * a return is worthwhile. Only vf_hysteresis_configure sets it. */
-extern size_t vf_worth;
+extern VF_HIDDEN size_t vf_worth;
 
 struct vf_watch {
   size_t low[VF_LOOKS];

@@ -15,6 +15,7 @@
 #ifndef VFRIENDLY_PRELOAD_LIBC_H
 #define VFRIENDLY_PRELOAD_LIBC_H
 
+#include "common/process_wide.h"
 #include "glibc.h"
 #include <pthread.h>
 #include <semaphore.h>
@@ -33,7 +34,7 @@
 #ifdef VF_LIBC_TID_OFFSET
 #define vf_libc_tid_offset VF_LIBC_TID_OFFSET
 #else
-extern int vf_libc_tid_offset;
+extern VF_HIDDEN int vf_libc_tid_offset;
 #endif
 
 /* __kind: the lowest two bits are the type. VF_LIBC_NO_ELISION is set in
@@ -90,7 +91,7 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
  * requests no longer slices. */
 #define VF_QUICK_MUTEXES 256u
 
-extern uint32_t vf_libc_mode;
+extern VF_HIDDEN uint32_t vf_libc_mode;
 
 /* Decides which primitives this library handles. Async-signal-safe except for
  * reading the environment; any number of threads may call it at once. Preserves

@@ -15,6 +15,7 @@
 #ifndef VFRIENDLY_PRELOAD_NEXT_H
 #define VFRIENDLY_PRELOAD_NEXT_H
 
+#include "common/process_wide.h"
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -44,7 +45,7 @@ struct vf_next {
   uint32_t ready;
 };
 
-extern struct vf_next vf_next_table;
+extern VF_HIDDEN struct vf_next vf_next_table;
 void vf_next_look_up(void);
 
 static inline const struct vf_next *vf_next(void) {

@@ -34,6 +34,7 @@
 #define VFRIENDLY_PRELOAD_QUEUE_H
 
 #include "blocking-sync/parking_table.h"
+#include "common/process_wide.h"
 #include <stdbool.h>
 
 struct vf_queued {
@@ -72,7 +73,7 @@ void vf_queue_wake_all(const void *cond);
  * signalled: those whose condition was not signalled wake up without cause. */
 void vf_queue_close(void);
 
-extern uint32_t vf_queue_closed;
+extern VF_HIDDEN uint32_t vf_queue_closed;
 
 /* A waiter must ask again after it has entered: either it sees then that the
  * queue is closed, or vf_queue_close finds the waiter. */
