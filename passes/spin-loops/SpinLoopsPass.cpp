@@ -96,6 +96,7 @@ private:
   void keep(Function &F);
   void find(Function &F);
   SmallPtrSet<const Instruction *, 8> tries() const;
+  bool waitsInside(const Loop &L) const;
   Decision decide(const SpinLoop &S, Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void giveWay(Function &F);
@@ -271,11 +272,17 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   return Tries;
 }
 
-/// Returns true if the pass has decided about a loop in L: one that waits for
-/// what L tries to get, if L tests it, and tests it again.
-static bool waitsInside(const Loop &L) {
-  return any_of(L, [](const Loop *In) {
-    return isMarked(*In, DecidedMark) && !isMarked(*In, KeepMark);
+/// Returns true if the pass has decided about a loop in L that waits: for what
+/// L tries to get, if L tests it, and tests it again.
+bool SpinLoopsImpl::waitsInside(const Loop &L) const {
+  return any_of(L, [&](const Loop *In) {
+    auto IsRetry = [In](const SpinLoop &S) {
+      return S.L == In && S.Kind == SpinKind::Retry;
+    };
+    return isMarked(*In, DecidedMark) && !isMarked(*In, KeepMark) &&
+           none_of(All, [&](auto &Found) {
+             return any_of(Found.Info.Loops, IsRetry);
+           });
   });
 }
 
