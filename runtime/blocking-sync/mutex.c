@@ -48,6 +48,7 @@
 #include "blocking-sync/adaptive_spin.h"
 #include "blocking-sync/holder.h"
 #include "blocking-sync/waiting.h"
+#include "common/environment.h"
 #include "common/plain_lock.h"
 #include "spin-wait/limit.h"
 
@@ -486,4 +487,8 @@ void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
     lock_slowly(mutex, self, how == VF_WAKE_RETRY, NULL, site);
   else
     record_all(mutex, site);
+}
+
+__attribute__((constructor)) static void ask_for_hints(void) {
+  vf_thread_states_begin(vf_env_get("VF_HINTS"));
 }

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -147,14 +146,13 @@ static bool may_ask(void) {
   return false;
 }
 
-/* Most machines have no such socket: that is one system call. */
-__attribute__((constructor)) static void ask_for_page(void) {
+void vf_thread_states_begin(const char *path) {
   if (vf_is_privileged())
     return;
   int saved = errno;
-  const char *path = getenv("VF_HINTS");
   if (!path)
     path = SOCKET;
+  /* Most machines have no such socket: that is one system call. */
   if (access(path, W_OK) == 0 && may_ask())
     vf_thread_states_ask(path);
   errno = saved;

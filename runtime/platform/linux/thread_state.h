@@ -15,10 +15,10 @@
  * hint: it may be outdated, or be that of another thread if the holder moved to
  * another CPU between two reads. Nothing may depend on its being right.
  *
- * Without the page no thread is off its CPU. A constructor asks for it, as that
- * of vcpu_state.h opens the device. In a process that is privileged, or may
- * have a filter of system calls, it asks for nothing. A forked child uses the
- * page of its parent.
+ * Without the page no thread is off its CPU. A constructor of mutex.c asks for
+ * it, as that of vcpu_state.h opens the device. In a process that is
+ * privileged, or may have a filter of system calls, it asks for nothing. A
+ * forked child uses the page of its parent.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_THREAD_STATE_H
@@ -35,6 +35,10 @@ struct vf_thread_states {
   const uint32_t *threads;    /* a word for each number */
 };
 extern struct vf_thread_states vf_thread_states;
+
+/* Asks for the page where it is allowed to, at a socket or, if that is NULL, at
+ * the one of the daemon. For a constructor. */
+void vf_thread_states_begin(const char *socket);
 
 /* Asks for the page at a socket, and maps it. pre: no other thread reads the
  * states yet. Returns 0 or an errno value: that of a system call, EINVAL if

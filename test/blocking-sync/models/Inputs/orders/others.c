@@ -6,6 +6,7 @@
  * nothing: each returns what the search chooses, or a constant.
  */
 
+#include "common/environment.h"
 #include "common/sites.h"
 #include "common/slice.h"
 #include "model.h"
@@ -38,6 +39,11 @@ vf_thread_number vf_own_thread(vf_cpu cpu) { return cpu; }
 bool vf_thread_is_off(vf_thread_number number) {
   (void)number;
   return model_choose(2) != 0;
+}
+void vf_thread_states_begin(const char *socket) { (void)socket; }
+const char *vf_env_get(const char *name) {
+  (void)name;
+  return NULL;
 }
 
 /* Statistics are off. */

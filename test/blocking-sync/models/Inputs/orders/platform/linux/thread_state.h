@@ -19,6 +19,7 @@ static inline bool vf_thread_states_are_there(void) { return vf_vcpu_states_are_
 typedef uint16_t vf_thread_number;
 vf_thread_number vf_own_thread(vf_cpu cpu);
 bool vf_thread_is_off(vf_thread_number number);
+void vf_thread_states_begin(const char *socket);
 
 #ifdef __cplusplus
 }
