@@ -128,7 +128,7 @@ def unavailable():
     hinted()
     with mock.patch("shutil.which", lambda _: None):
         missing = "; ".join(Resolver(Processes()).missing)
-    assert "llvm-22" in missing and "binutils" in missing, missing
+    assert "install llvm;" in missing and "binutils" in missing, missing
 
     def full(*_):
         raise OSError(28, "No space left on device")
