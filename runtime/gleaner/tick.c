@@ -51,7 +51,8 @@
 #define WAITS_PART 5
 #define SAMPLES_MIN 10
 #define SAMPLE_MS 100
-#define SAMPLE_TEXT "100"
+#define TEXT_OF(number) #number
+#define TEXT_OF_VALUE(name) TEXT_OF(name)
 #define PROCESSES_MAX 16
 
 static uint32_t is_on;
@@ -158,7 +159,7 @@ static int sample(const struct ticker *ticker, const struct gl_ids *processes,
                   unsigned long *samples, unsigned long *waits) {
   char ids[PROCESSES_MAX][16], text[4096];
   char *arguments[PROCESSES_MAX + 4] = {(char *)ticker->sampler, (char *)"--ms",
-                                        (char *)SAMPLE_TEXT};
+                                        (char *)TEXT_OF_VALUE(SAMPLE_MS)};
   size_t n = processes->n < PROCESSES_MAX ? processes->n : PROCESSES_MAX;
   for (size_t i = 0; i != n; ++i) {
     gl_print(ids[i], sizeof *ids, "%d", processes->id[i]);
