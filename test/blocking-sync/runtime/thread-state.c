@@ -12,6 +12,7 @@
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/blocking-sync/*.c %vf_src/runtime/platform/linux/*.c %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -lpthread -o %t.tsan
 // RUN: env VF_HINTS=/nonexistent/hints %t.tsan %t.page
 
+#include "flickering.h"
 #include "gleaner/hints.bpf.h"
 #include "platform/linux/thread_state.h"
 #include "validate.h"
@@ -121,36 +122,12 @@ static void ends_the_spin(void) {
   CHECK(spins_first(VF_HINT_FREE, VF_HINT_OFF));
 }
 
-static int counter, stop;
-enum { THREADS = 4, ITERATIONS = 20000 };
-
 static void *flicker(void *arg) {
   for (unsigned i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i = i * 5 + 1) {
     set_thread(1 + (i >> 8) % 9, (i >> 16) % 3);
     runs_on((int)(i >> 5) % 4, (i >> 9) % 9);
   }
   return arg;
-}
-
-static void *count(void *arg) {
-  for (int i = 0; i < ITERATIONS; ++i) {
-    vf_mutex_lock(&m);
-    ++counter;
-    vf_mutex_unlock(&m);
-  }
-  return arg;
-}
-
-static void stays_a_lock(void) {
-  pthread_t threads[THREADS], other;
-  CHECK(pthread_create(&other, NULL, flicker, NULL) == 0);
-  for (int i = 0; i < THREADS; ++i)
-    CHECK(pthread_create(&threads[i], NULL, count, NULL) == 0);
-  for (int i = 0; i < THREADS; ++i)
-    CHECK(pthread_join(threads[i], NULL) == 0);
-  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-  CHECK(pthread_join(other, NULL) == 0);
-  CHECK(counter == THREADS * ITERATIONS);
 }
 
 /* The queue of one who never accepts holds some; then it is full. */
@@ -190,6 +167,6 @@ int main(int argc, char **argv) {
   close(fd);
   follows_a_thread();
   ends_the_spin();
-  stays_a_lock();
+  stays_a_lock(&m, flicker);
   return 0;
 }

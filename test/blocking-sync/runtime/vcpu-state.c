@@ -11,6 +11,7 @@
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/blocking-sync/*.c %vf_src/runtime/platform/linux/*.c %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -lpthread -o %t.tsan
 // RUN: %t.tsan %t.states
 
+#include "flickering.h"
 #include "platform/linux/vcpu_state.h"
 #include "validate.h"
 #include <errno.h>
@@ -133,34 +134,10 @@ static void ends_the_spin(void) {
   CHECK(spins_first());
 }
 
-static int counter, stop;
-enum { THREADS = 4, ITERATIONS = 20000 };
-
 static void *flicker(void *arg) {
   for (unsigned i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i = i * 5 + 1)
     set_all(i >> 7 & PREEMPTED, 1);
   return arg;
-}
-
-static void *count(void *arg) {
-  for (int i = 0; i < ITERATIONS; ++i) {
-    vf_mutex_lock(&m);
-    ++counter;
-    vf_mutex_unlock(&m);
-  }
-  return arg;
-}
-
-static void stays_a_lock(void) {
-  pthread_t threads[THREADS], other;
-  CHECK(pthread_create(&other, NULL, flicker, NULL) == 0);
-  for (int i = 0; i < THREADS; ++i)
-    CHECK(pthread_create(&threads[i], NULL, count, NULL) == 0);
-  for (int i = 0; i < THREADS; ++i)
-    CHECK(pthread_join(threads[i], NULL) == 0);
-  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-  CHECK(pthread_join(other, NULL) == 0);
-  CHECK(counter == THREADS * ITERATIONS);
 }
 
 int main(int argc, char **argv) {
@@ -175,6 +152,6 @@ int main(int argc, char **argv) {
   CHECK(vf_vcpu_states_map(path) == 0 && vf_vcpu_states_are_there());
   reads_the_record();
   ends_the_spin();
-  stays_a_lock();
+  stays_a_lock(&m, flicker);
   return 0;
 }
