@@ -314,6 +314,8 @@ int on_clock(struct clock_context *context) {
   struct cost *cost = cost_of_cpu();
   if (cost) {
     cost->clocks++;
+    if (setting(SLICE))
+      cost->stand_for += setting(WEIGHT);
     cost->other_ns += since(now);
   }
   return 0;

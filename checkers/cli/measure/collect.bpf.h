@@ -175,6 +175,7 @@ struct cost {
   u64 switch_ns, other_ns; // of switches and wake-ups; of all other events
   u64 switches;            // events in switch_ns
   u64 clocks;              // samples of the clock: CPU time of the programs
+  u64 stand_for;           // of those in slices, each times the slice's WEIGHT
 };
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

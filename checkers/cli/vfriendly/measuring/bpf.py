@@ -30,7 +30,7 @@ SCALE, ALL, LOST, SLICE, WEIGHT, MOST, UNTIL, ENDED = range(8)
 _NEVER = (1 << 64) - 1
 _KEY = struct.Struct("<IIq")
 _TOTAL = struct.Struct("<QQ")
-_COST = struct.Struct("<4Q")
+_COST = struct.Struct("<5Q")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 _OnSample = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 
@@ -241,11 +241,11 @@ class Bpf:
     def _cost(self) -> Cost:
         rows = self._costs()
         return Cost(sum(row[0] for row in rows) / 1e9, sum(row[0] > 0 for row in rows),
-                    sum(row[3] for row in rows) / CLOCK_HZ)
+                    sum(row[3] for row in rows) / CLOCK_HZ, sum(row[4] for row in rows) / CLOCK_HZ)
 
     def missing(self) -> float:
         """Returns by what the counts of switches and wake-ups are to be multiplied to stand for all of the time."""
-        return self.slices.missing(self._now_s())
+        return self.slices.missing(self._cost())
 
     def seconds(self) -> float:
         """Returns the time that the BPF programs have taken, as they have measured it."""
