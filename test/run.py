@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs lit on a build tree and ends on the line CI reads: 'N passed, N failed'.
 
-  run.py BUILD [--full] [--target PROCESSOR] [PATH...]
+  run.py BUILD [--full] [--target PROCESSOR] [--repeat N] [--beside LOAD] [PATH...]
 
 Unsupported tests count as skipped, never as passed; an expected failure that
 passes, a timeout and an unresolved test all count as failed.
@@ -10,9 +10,15 @@ A short run leaves out what takes long and seldom changes: tests that need the
 feature `full`, and of some others all but a slice (test/Inputs/short_run.py). The commit
 picks the slice, so the runs of successive commits cover everything; --full
 runs all of it at once.
+
+--repeat and --beside are for tests of time and samples, whose verdict must not depend on what else
+the machine does: each runs N times beside LOAD processes that compute, and a line for each says how often it failed.
 """
 
 import argparse
+import collections
+import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -81,17 +87,53 @@ def workers(nested):
     return 1 if nested else len(os.sched_getaffinity(0)) + 1
 
 
+@contextlib.contextmanager
+def computing(count):
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+def run_lit(options, tests):
+    """Returns lit's exit status and the results."""
+    lit = "/usr/lib/llvm-22/bin/lit"
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        status = subprocess.run([sys.executable, lit, "-v", *options, f"--output={report.name}", *tests]).returncode
+        try:
+            return status, json.load(open(report.name))["tests"]
+        except (ValueError, KeyError):
+            sys.exit(f"dev test: lit ended with status {status} and left no report")
+
+
+def repeat(count, options, tests):
+    """As run_lit, count times, then a line for each test that failed."""
+    status, results = 0, []
+    for done in range(1, count + 1):
+        one, some = run_lit(options, tests)
+        status, results = status or one, results + some
+        failed = collections.Counter(test["name"] for test in results if test["code"] not in PASSED | SKIPPED)
+        print(f"after {done} of {count}: {len(results)} runs of {len(some)} tests, {sum(failed.values())} failed", flush=True)
+    for name, times in failed.most_common():
+        print(f"failed {times} of {count}: {name}")
+    return status, results
+
+
 def main():
     parser = argparse.ArgumentParser(prog="dev test")
     parser.add_argument("build", help=argparse.SUPPRESS)
     parser.add_argument("--full", action="store_true", help="run every case of the long tests")
     parser.add_argument("--target", choices=other_target.TARGETS,
                         help="the tests that run programs, for another processor, by qemu-user")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each test N times")
+    parser.add_argument("--beside", type=int, default=0, metavar="LOAD", help="beside so many processes that compute")
     parser.add_argument("--nested", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder under test/")
     args = parser.parse_intermixed_args()
     build, paths = os.path.abspath(args.build), args.paths
-    lit = "/usr/lib/llvm-22/bin/lit"
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     part = "all" if args.full else slice_of_commit(source)
     suite = os.path.join(build, "test")
@@ -117,14 +159,9 @@ def main():
     os.makedirs(os.path.dirname(costs), exist_ok=True)
     open(costs, "w", encoding="utf-8").close()
     params.append(f"--param=costs={costs}")
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        status = subprocess.run(
-            [sys.executable, lit, "-v", f"-j{workers(args.nested)}", *params, f"--output={report.name}"] + (tests or [suite])
-        ).returncode
-        try:
-            results = json.load(open(report.name))["tests"]
-        except (ValueError, KeyError):
-            sys.exit(f"dev test: lit ended with status {status} and left no report")
+    options = [f"-j{workers(args.nested)}", *params]
+    with computing(args.beside):
+        status, results = (run_lit if args.repeat == 1 else functools.partial(repeat, args.repeat))(options, tests or [suite])
     say_skipped(results)
     say_costs(costs)
     codes = [t["code"] for t in results]
