@@ -127,8 +127,13 @@ def unavailable():
 
     hinted()
     with mock.patch("shutil.which", lambda _: None):
-        missing = "; ".join(Resolver(Processes()).missing)
+        bare = Resolver(Processes())
+    missing = "; ".join(bare.missing)
     assert "install llvm;" in missing and "binutils" in missing, missing
+    # What only these tools show is not 0.
+    assert bare.unknown(calls_known=True) == ["spinning", "allocation"], bare.unknown(True)
+    assert bare.unknown(calls_known=False) == ["spinning", "allocation", "blocking", "data sharing"]
+    assert not Resolver(Processes()).unknown(calls_known=False)
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -163,6 +168,12 @@ def hinted():
     assert "paranoid=1" in hints.of_kernel_time(users) and "--cap-add PERFMON" in hints.of_kernel_time(contained)
     assert "tracefs" in hints.of_tracepoints(errno.ENOENT, privileged) and "as root" in hints.of_tracepoints(errno.EACCES, users)
     assert "tracefs" not in hints.of_tracepoints(errno.ENOENT, contained)
+    # Where samples are missing, the last lines say so; a guest of QEMU without KVM got a fifth of them.
+    assert not hints.of_few_samples(6.9, 3.5, 499) and not hints.of_few_samples(0.02, 0, 499)
+    [said] = hints.of_few_samples(6.9, 1.3, 499)
+    assert said.startswith("5.6 s of CPU time, in which no sample came: the host takes the CPU"), said
+    with mock.patch.object(hints, "_text", lambda _: "250\n"):
+        assert hints.of_few_samples(6.9, 1.3, 499)[0].endswith("kernel.perf_event_max_sample_rate is 250")
     assert hints.state().kernel >= (3, 0) and hints.state().paranoid is not None
 
 

@@ -86,11 +86,16 @@ def unknown():
     assert rows["spinning"] == ["1.60", "s", "40.0", "%", "[27.8,", "54.8]", "0", "0"], rows["spinning"]
     assert rows["page faults"][1:] == ["0", "0.0", "%", "0", "0", "0", "page", "faults"], rows["page faults"]
     shown.unknown = ["delay", "page faults cpu"]
+    assert table.verdict(shown)[0].startswith("40.0 %"), table.verdict(shown)
     shown.steal_s = shown.throttled_s = shown.run_delay_s = None
     rows = {line.split("  ")[0]: line.split()[1:] for line in table.lines(shown, 1)}
     assert rows["page faults"][1:] == ["unknown", "0", "unknown", "0", "page", "faults"], rows["page faults"]
     assert "waiting for a CPU unknown, steal unknown, throttled unknown" in "\n".join(table.lines(shown, 1))
     assert jsonschema.validate(json.loads(shown.to_json()), SCHEMA) is None
+    # It may be the unknown one that takes the time.
+    shown.stacks, shown.unknown = [stack("cpu", "other", 100, 3.6)], ["delay", "spinning cpu", "allocation cpu"]
+    assert table.verdict(shown) == ["no cause that can be seen takes 5 % of the CPU time; unknown: spinning, allocation; the "
+                                    "last lines say why"], table.verdict(shown)
 
 
 def crowds():

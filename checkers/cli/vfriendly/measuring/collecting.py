@@ -22,7 +22,7 @@ from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
 from vfriendly.measuring.machine import Machine
 from vfriendly.measuring.nodes import Nodes
 from vfriendly.measuring.processes import Processes, Watch
-from vfriendly.measuring.profile import Profile, Stack, joined, timeline
+from vfriendly.measuring.profile import LOST, ON_CPU, Profile, Stack, joined, timeline
 from vfriendly.measuring.proving import Prover
 from vfriendly.measuring.resolving import Resolver, call_name
 from vfriendly.measuring.sites import Sites
@@ -134,6 +134,7 @@ class _Tier:
 
     name = ""
     period_s = 0.0
+    calls_known = False  # a sample in the kernel tells in which system call
 
     def __init__(self) -> None:
         self.missing: list[str] = []
@@ -150,6 +151,10 @@ class _Tier:
         """Returns the counts and seconds of each kind and system call; `usage` is of Child.counts()."""
         return {}
 
+    def sampled_s(self, user_s: float, system_s: float) -> float:
+        """Returns of how much of the CPU time there should be samples."""
+        return user_s + system_s
+
     def lost(self) -> int:
         return 0
 
@@ -163,7 +168,7 @@ class _Tier:
 
 
 class _ByBpf(_Tier):
-    name, period_s = "BPF", 1 / bpf.CLOCK_HZ
+    name, period_s, calls_known = "BPF", 1 / bpf.CLOCK_HZ, True
 
     def __init__(self, spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int]) -> None:
         super().__init__()
@@ -222,6 +227,9 @@ class _ByEvents(_Tier):
         time.sleep(seconds)
         self._events.poll(family, seconds)
 
+    def sampled_s(self, user_s: float, system_s: float) -> float:
+        return user_s if self._events.user_only else user_s + system_s
+
     def exact(self, _usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
         return {name: {"count": count, "seconds": 0} for name, count in self._events.counts().items()}
 
@@ -262,6 +270,9 @@ class _ByProc(_Tier):
     def exact(self, usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
         """The kernel counts these for a command and the children that it has waited for."""
         return {name: {"count": count, "seconds": 0} for name, count in usage.items()}
+
+    def sampled_s(self, user_s: float, system_s: float) -> float:
+        return user_s + system_s if self._preloaded else 0
 
     def lost(self) -> int:
         return self._preloaded.lost if self._preloaded else 0
@@ -379,15 +390,20 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     if crowd:
         crowd.pools = _pools(threads, crowd, processes, resolver, stacks)
     missing = [*tier.missing, *tier.unseen(), *resolver.missing]
+    seen = {stack.cause for stack in stacks if stack.what in LOST}
+    unknown = [*tier.unknown, *(f"{cause} cpu" for cause in resolver.unknown(tier.calls_known) if cause not in seen)]
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
+    else:
+        missing += hints.of_few_samples(tier.sampled_s(user, system), sum(s.seconds for s in stacks if s.what in ON_CPU),
+                                        1 / tier.period_s)
     if resolver.lost_code:
         missing.append(f"{resolver.lost_code} samples in code of no file, such as code that was compiled at run time")
     overhead = {"beside_s": own, "samples": float(spool.count), **inside}
     profile = Profile(
         list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
         os.cpu_count() or 1, wall, user, system, grown.steal_s, grown.throttled_s, _run_delay(exact, crowd), exact,
-        overhead, stacks, resolver.modules(), tier.period_s, timeline(timed, began_ns, wall), crowd, tier.unknown,
+        overhead, stacks, resolver.modules(), tier.period_s, timeline(timed, began_ns, wall), crowd, unknown,
         prover.end())
     return Collected(profile, ended, interrupted)
 

@@ -16,6 +16,8 @@ from pathlib import Path
 _SYS_ADMIN, _PERFMON, _BPF = 21, 38, 39
 _ALL_USERS = ["0", "0", "4294967295"]
 OLDEST = (5, 15)  # with programs for the scheduler's typed tracepoints, and bounded loops as in collect.bpf.c
+# Samples below which their number is no reason to look for one.
+_ENOUGH = 30
 HOST = "measure from the host, with -p PID"
 
 
@@ -115,3 +117,13 @@ def of_tracepoints(code: int, s: State | None = None) -> str:
     if code in (errno.EPERM, errno.EACCES) or not s.has(_PERFMON, _SYS_ADMIN):
         return _privilege(s, "CAP_PERFMON", "--cap-add PERFMON")
     return "mount -t tracefs nodev /sys/kernel/tracing"
+
+
+def of_few_samples(expected_s: float, seen_s: float, rate: float) -> list[str]:
+    """Returns why the clock, which was asked for a rate, gave too few samples for a verdict, though none was lost."""
+    if seen_s >= expected_s / 2 or expected_s * rate < _ENOUGH:
+        return []
+    most = _text("/proc/sys/kernel/perf_event_max_sample_rate").strip()
+    why = f"kernel.perf_event_max_sample_rate is {most}" if most.isdigit() and int(most) < rate else \
+        "the host takes the CPU and does not report it as steal, or the program runs only for moments"
+    return [f"{expected_s - seen_s:.1f} s of CPU time, in which no sample came: {why}"]

@@ -70,6 +70,12 @@ class Resolver:
     def missing(self) -> list[str]:
         return [m for m in (self._unwinder.missing, self.symbols.missing, self._waits.missing) if m]
 
+    def unknown(self, calls_known: bool) -> list[str]:
+        """Returns the causes whose CPU time is not known for want of a tool: without names of functions, calls of the
+        allocator are not, and neither are system calls, unless the kernel has told which they are."""
+        by_names = ["allocation"] if calls_known else ["allocation", "blocking", "data sharing"]
+        return (["spinning"] if self._waits.missing else []) + (by_names if self.symbols.missing else [])
+
     def is_go(self, paths: Iterable[str]) -> bool:
         return any(elf.is_go for path in paths if (elf := self._elf(path)))
 

@@ -104,10 +104,12 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
     if cpu > 0 and profile.interval_of(worst)[0] >= NOTABLE and places:
         return (f"{percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
                 f"{place_name(places[0])}" + (f": {_remedy(profile, worst)}" if remedy else ""))
+    unknown = [cause for cause in CAUSES[:-1] if not profile.is_known(cause, "cpu")]
+    none = f"no cause {'that can be seen ' if unknown else ''}takes {100 * NOTABLE:.0f} % of the CPU time"
     delay = profile.run_delay_s or 0
     if delay > NOTABLE * cpu > 0:
-        return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time, but threads waited {seconds(delay)} for a CPU"
-    return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time"
+        none += f", but threads waited {seconds(delay)} for a CPU"
+    return none + (f"; unknown: {', '.join(unknown)}; the last lines say why" if unknown else "")
 
 
 def _remedy(profile: Profile, cause: str) -> str:
