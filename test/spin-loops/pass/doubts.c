@@ -4,6 +4,7 @@
 //
 // Loops that give a hint in every iteration but may do more than wait: reported.
 // With PAUSE they yield (give-way.c); none waits as a loop without doubt does.
+// doubts-locks.c: attempts on a lock, and waits under one.
 //
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
@@ -12,12 +13,11 @@
 // REQUIRES: host-x86_64
 
 #include <immintrin.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 struct task;
-atomic_int flag, lock, readers;
+atomic_int flag, readers;
 int work;
 void set(void) { atomic_store(&flag, 1); }
 
@@ -121,33 +121,6 @@ _Bool skip_marked(struct marked *m) {
   return 0;
 }
 
-// A reader who counts himself in, finds a writer, and counts himself out.
-void read_lock(void) {
-  // expected-remark-re@+1 {{(try-lock) {{.*}}may do more than wait: each iteration undoes its change of shared memory}}
-  for (;;) {
-    if (!(atomic_fetch_add(&readers, 2) & 1))
-      return;
-    atomic_fetch_sub(&readers, 2);
-    _mm_pause();
-  }
-}
-
-// The same by inline assembly, whose result is what is waited for.
-static inline int add(volatile int *p, int n) {
-  __asm__ volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(*p)::"memory");
-  return n;
-}
-volatile int gate;
-void enter(void) {
-  // expected-remark@+1 {{(try-lock) on volatile 'gate' may do more than wait: each iteration undoes its change of shared memory}}
-  for (;;) {
-    if (!(add(&gate, 2) & 1))
-      return;
-    add(&gate, -2);
-    _mm_pause();
-  }
-}
-
 // On the way out, though the compiler cannot know.
 void throw_exception(int what);
 int turn; // Plain: of atomic memory, the iterations that only wait are rewritten.
@@ -156,17 +129,6 @@ void wait_or_throw(int ticket) {
   while (turn != ticket) {
     if (turn & 1)
       throw_exception(1);
-    _mm_pause();
-  }
-}
-
-void enter_by_counting(void) {
-  // expected-remark@+1 {{may do more than wait: each iteration undoes its change of shared memory}}
-  for (;;) {
-    __asm__ volatile("lock; incl %0" : "+m"(gate)::"memory");
-    if (!(gate & 1))
-      return;
-    __asm__ volatile("lock; decl %0" : "+m"(gate)::"memory");
     _mm_pause();
   }
 }
@@ -286,24 +248,6 @@ int not_searching(void) {
     _mm_pause();
   }
   return slot;
-}
-
-// Why not: each iteration leaves its mark.
-void not_adding(void) {
-  while (!atomic_load(&flag)) {
-    atomic_fetch_add(&readers, 2);
-    _mm_pause();
-  }
-}
-
-// Why not: each iteration leaves its mark, by assembly.
-void not_adding_by_assembly(void) {
-  int n;
-  do {
-    _mm_pause();
-    n = 2;
-    __asm__ volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(gate)::"memory");
-  } while (n & 1);
 }
 
 // Why not: no hint says that this waits.
@@ -491,30 +435,4 @@ void own_pause(atomic_int *flag) {
   // expected-remark@+1 {{it calls 'pause', whose effects are unknown}}
   while (!atomic_load(flag))
     pause();
-}
-
-// A lock that cannot be released is a mistake, which it reports.
-void report_error(int error);
-void wait_outside_of_lock(pthread_mutex_t *m, struct task *t) {
-  // expected-remark@+1 {{it calls 'task_done', whose effects are unknown}}
-  while (!task_done(t)) {
-    int error = pthread_mutex_unlock(m);
-    if (error)
-      report_error(error);
-    sched_yield();
-    error = pthread_mutex_lock(m);
-    if (error)
-      report_error(error);
-  }
-}
-// Why not: that a lock is taken is no mistake.
-void report_taken(pthread_mutex_t *m, struct task *t) {
-  while (!task_done(t)) {
-    int error = pthread_mutex_trylock(m);
-    if (error)
-      report_error(error);
-    else
-      pthread_mutex_unlock(m);
-    sched_yield();
-  }
 }
