@@ -297,51 +297,53 @@ static void filtered(void) {
   execl(self, self, "none", NULL);
 }
 
+static void of_child(void) {
+  int status;
+  CHECK(wait(&status) > 0 && status == 0);
+}
+
+static void again(void) { execl(self, self, "here", NULL); }
+static void here(void) {}
+
+static void locks_when_told(void) {
+  puts("ready");
+  fflush(stdout);
+  getchar();
+  lock();
+}
+
+enum hints { ABSENT, THERE, ANY };
+static const struct {
+  const char *name;
+  enum hints hints; /* whether they are there at the beginning */
+  void (*run)(void);
+} modes[] = {
+    {"none", ABSENT, lock},
+    {"late", ABSENT, late},
+    {"waits", ANY, of_child},
+    {"seen", THERE, seen},
+    {"unrelated", THERE, unrelated},
+    {"child", THERE, child},
+    {"thread", THERE, of_thread},
+    {"read", THERE, cannot_be_written},
+    {"lock", THERE, lock},
+    {"leaves", THERE, leaves},
+    {"again", THERE, again},
+    {"here", THERE, here},
+    {"filtered", THERE, filtered},
+    {"wait", THERE, locks_when_told},
+};
+
 int main(int argc, char **argv) {
   CHECK(argc == 2);
   self = argv[0];
   alarm(60);
-  const char *mode = argv[1];
-  if (!strcmp(mode, "none")) {
-    CHECK(!vf_thread_states_are_there());
-    lock();
-    return 0;
-  }
-  if (!strcmp(mode, "waits")) {
-    int status;
-    CHECK(wait(&status) > 0 && status == 0);
-    return 0;
-  }
-  if (!strcmp(mode, "late")) {
-    CHECK(!vf_thread_states_are_there());
-    late();
-    return 0;
-  }
-  CHECK(vf_thread_states_are_there());
-  if (!strcmp(mode, "seen"))
-    seen();
-  else if (!strcmp(mode, "unrelated"))
-    unrelated();
-  else if (!strcmp(mode, "child"))
-    child();
-  else if (!strcmp(mode, "thread"))
-    of_thread();
-  else if (!strcmp(mode, "read"))
-    cannot_be_written();
-  else if (!strcmp(mode, "lock"))
-    lock();
-  else if (!strcmp(mode, "leaves"))
-    leaves();
-  else if (!strcmp(mode, "again"))
-    execl(self, self, "here", NULL);
-  else if (!strcmp(mode, "filtered"))
-    filtered();
-  else if (!strcmp(mode, "wait")) {
-    puts("ready");
-    fflush(stdout);
-    getchar();
-    lock();
-  } else
-    CHECK(!strcmp(mode, "here"));
+  size_t i = 0;
+  while (i != sizeof modes / sizeof modes[0] && strcmp(argv[1], modes[i].name) != 0)
+    ++i;
+  CHECK(i != sizeof modes / sizeof modes[0]);
+  if (modes[i].hints != ANY)
+    CHECK(vf_thread_states_are_there() == (modes[i].hints == THERE));
+  modes[i].run();
   return 0;
 }
