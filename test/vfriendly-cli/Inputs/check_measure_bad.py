@@ -15,7 +15,7 @@ from unittest import mock
 
 from project import BUILD, HERE, TOOL
 
-from vfriendly.measuring import bpf, hints, preloading, samples
+from vfriendly.measuring import bpf, events, hints, preloading, samples
 from vfriendly.measuring import profile as profiles
 from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.resolving import Resolver
@@ -49,6 +49,30 @@ def programs(tier):
     # It forks, and executes something else, which ends at once.
     profile, done = measure("sh", "-c", "(exec true); exec ./odd jit", tier=tier)
     assert profile.user_s > 0.02, profile
+
+
+def sleeps(tier):
+    """Time in blocks is that of looks at /proc, or unknown, but not 0."""
+    profile, done = measure("sleep", "1", tier=tier)
+    assert "samples of it are too little" in done.stdout and "last lines" not in done.stdout, done.stdout
+    if profile.is_known("blocking", "blocked"):
+        # Beside other work, looks begin late.
+        assert 0.3 < profile.seconds_of("blocking")["blocked"] < 1.5 * profile.wall_s, done.stdout
+    else:
+        assert "perf events" in profile.tier, done.stdout
+
+
+def refused():
+    """Whoever may not look at any thread does not know how long they block."""
+    def no(path, *_, **__):
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+
+    with mock.patch.object(Path, "read_text", no):
+        blocked = events.Blocked(samples.Spool())
+        blocked.look([os.getpid()])
+    assert "syscall: Operation not permitted" in blocked.missing, blocked.missing
+    blocked.look([os.getpid()])
+    assert not blocked.missing
 
 
 def interrupted(tier):
@@ -185,6 +209,8 @@ for words in (["cc", "-g", "-O2", "-pthread", HERE / "truth" / "odd.c", "-o", "o
 unavailable()
 an_hour()
 full_disk()
+refused()
 for each in TIERS:
     programs(each)
+    sleeps(each)
     interrupted(each)

@@ -159,8 +159,14 @@ class _Tier:
         return 0
 
     def unseen(self) -> list[str]:
-        """Returns what was not looked at, to keep the overhead low."""
+        """Returns what turned out not to be seen, or was not looked at, to keep the overhead low."""
         return []
+
+    def _unseen_blocks(self, blocked: Blocked) -> list[str]:
+        if not blocked.missing:
+            return []
+        self.unknown.append("blocked")
+        return [blocked.missing]
 
     def cost(self) -> dict[str, float]:
         """Returns what this took in the program, or {} if that is not known."""
@@ -225,7 +231,7 @@ class _ByEvents(_Tier):
 
     def poll(self, family: Sequence[int], seconds: float) -> None:
         time.sleep(seconds)
-        self._events.poll(family, seconds)
+        self._events.poll(family)
 
     def sampled_s(self, user_s: float, system_s: float) -> float:
         return user_s if self._events.user_only else user_s + system_s
@@ -235,6 +241,9 @@ class _ByEvents(_Tier):
 
     def lost(self) -> int:
         return self._events.lost
+
+    def unseen(self) -> list[str]:
+        return self._unseen_blocks(self._events.blocked)
 
 
 class _ByProc(_Tier):
@@ -263,7 +272,7 @@ class _ByProc(_Tier):
 
     def poll(self, family: Sequence[int], seconds: float) -> None:
         time.sleep(seconds)
-        self._blocked.look(family, seconds)
+        self._blocked.look(family)
         if self._preloaded:
             self._preloaded.read(family)
 
@@ -276,6 +285,9 @@ class _ByProc(_Tier):
 
     def lost(self) -> int:
         return self._preloaded.lost if self._preloaded else 0
+
+    def unseen(self) -> list[str]:
+        return self._unseen_blocks(self._blocked)
 
     def cost(self) -> dict[str, float]:
         return {"longest_s": self._preloaded.longest_s} if self._preloaded else {}

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import struct
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +82,7 @@ class PerfEvents:
             self._shootdowns(threads)
         else:
             self.missing.append(f"TLB shootdowns: {hints.of_tracepoints(errno.EACCES)}")
-        self._blocked = Blocked(spool)
+        self.blocked = Blocked(spool)
 
     @property
     def user_only(self) -> bool:
@@ -125,7 +126,7 @@ class PerfEvents:
         self._events.append(event)
         return event
 
-    def poll(self, family: Sequence[int], seconds: float) -> None:
+    def poll(self, family: Sequence[int]) -> None:
         others = []
         for record in (record for ring in self._rings for record in ring.read()):
             kind, misc, body = record
@@ -137,7 +138,7 @@ class PerfEvents:
                 others.append(record)
         self._processes.record_all(others, _TIME_AT)
         if self._user_only:
-            self._blocked.look(family, seconds)
+            self.blocked.look(family)
 
     def _sample(self, misc: int, body: bytes) -> None:
         process, thread, ns, number, abi = struct.unpack_from("<IIQQQ", body)
@@ -165,8 +166,17 @@ class Blocked:
 
     def __init__(self, spool: Spool) -> None:
         self._spool, self._next = spool, 0
+        self._looked, self._refused, self._last_s = False, "", time.monotonic()
 
-    def look(self, family: Sequence[int], seconds: float) -> None:
+    @property
+    def missing(self) -> str:
+        """Returns why no thread could be looked at, or ""."""
+        return f"the time in blocks: {self._refused}" if self._refused and not self._looked else ""
+
+    def look(self, family: Sequence[int]) -> None:
+        """Each thread that blocks has done so since the last look."""
+        now = time.monotonic()
+        seconds, self._last_s = now - self._last_s, now
         threads = []
         for process in family:
             try:
@@ -184,12 +194,16 @@ class Blocked:
     def _one(self, process: int, thread: int, seconds: float) -> None:
         try:
             words = Path(f"/proc/{process}/task/{thread}/syscall").read_text().split()
+            self._looked = True
             if len(words) < 3 or words[0] == "-1":
                 return  # It runs, or is in no call.
             call, sp, ip = int(words[0]), int(words[-2], 16), int(words[-1], 16)
             with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
                 memory.seek(sp)
                 stack = memory.read(_STACK)
+        except PermissionError as error:
+            self._refused = f"{error.filename or '/proc'}: {error.strerror}, as for a debugger: measure as root"
+            return
         except (OSError, ValueError):
             return
         registers = [0] * samples.REGISTERS

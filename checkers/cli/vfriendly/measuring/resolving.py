@@ -166,8 +166,9 @@ class Resolver:
         cause = cause_of(s.kind, call)
         what = _WHATS.get(s.kind)
         if what:
-            return Stack(what, cause, call, s.weight, s.weight * s.blocked_ns / 1e9, s.weight * s.delay_ns / 1e9,
-                         tuple(frames))
+            # A look at /proc stands for no block, but for its time.
+            weight = s.weight or 1
+            return Stack(what, cause, call, s.weight, weight * s.blocked_ns / 1e9, weight * s.delay_ns / 1e9, tuple(frames))
         seconds = s.weight * period_s
         if s.kernel:
             # Without a call it is an interrupt or a fault; most of the time is in faults.

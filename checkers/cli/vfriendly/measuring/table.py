@@ -92,12 +92,14 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
     worst = max(shares, key=lambda c: shares[c])
     places = [p for p in profile.places() if p.cause == worst]
     seen, samples = sum(s.seconds for s in profile.stacks if s.what in ON_CPU), profile.samples_on_cpu
+    # What is too short for that many samples needs no other reason.
+    if samples < LEAST_SAMPLES and cpu < LEAST_SAMPLES * profile.period_s and "cpu" not in profile.unknown:
+        return _too_little(cpu, samples)
     if seen < cpu / 2:
         return (f"only {seconds(seen)} of {seconds(cpu)} of CPU time were seen, too little to name a cause; "
                 "the last lines say what is missing")
     if samples < LEAST_SAMPLES:
-        return (f"{seconds(cpu)} of CPU time and {samples:.0f} samples of it are too little to name a cause: "
-                "measure for longer, or under more load")
+        return _too_little(cpu, samples)
     proved = _proved(profile, worst)
     if proved:
         return proved
@@ -110,6 +112,11 @@ def _cause(profile: Profile, remedy: bool = True) -> str:
     if delay > NOTABLE * cpu > 0:
         none += f", but threads waited {seconds(delay)} for a CPU"
     return none + (f"; unknown: {', '.join(unknown)}; the last lines say why" if unknown else "")
+
+
+def _too_little(cpu: float, samples: float) -> str:
+    return (f"{seconds(cpu)} of CPU time and {samples:.0f} samples of it are too little to name a cause: "
+            "measure for longer, or under more load")
 
 
 def _remedy(profile: Profile, cause: str) -> str:
