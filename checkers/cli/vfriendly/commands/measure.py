@@ -53,6 +53,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remedies", metavar="A+B", help="start the command with these, as vfriendly run does")
     parser.add_argument("--sites", action="store_true",
                         help="also what the runtime and the preloaded libraries count at each place that waits")
+    parser.add_argument("--blocks", action="store_true",
+                        help="also the blocks of memory that a command after -- allocates, by place: how many, and what "
+                             "becomes of them")
     parser.add_argument("--seconds", type=float, default=0, metavar="N", help="end after this time [when it ends]")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the profile, for report, scan and compare")
     parser.add_argument("-n", "--places", type=int, default=10, metavar="N", help="places to list [%(default)s]")
@@ -116,11 +119,13 @@ def run(options: argparse.Namespace) -> int:
         if options.remedies:
             remedy = remedies.usable(options.remedies, program)
             command, environment = remedy.command(command), remedy.environment(environment)
-    elif options.sites:
-        raise Refused("--sites needs a command after --: a program is asked to count when it starts")
+    elif options.sites or options.blocks:
+        raise Refused(f"--{'sites' if options.sites else 'blocks'} needs a command after --: a program is asked to "
+                      "count when it starts")
     own = sites.Sites(environment) if options.sites else None
     environment = own.environment(environment) if own else environment
-    target = collecting.Target(command, options.pid or 0, options.system, options.seconds, environment, own)
+    target = collecting.Target(command, options.pid or 0, options.system, options.seconds, environment, own,
+                               options.blocks)
     show = _common.Progress(options.quiet)
     allowed = "proc" if options.without_perf else "events" if options.without_bpf else "bpf"
     done = collecting.collect(target, show.at, allowed)

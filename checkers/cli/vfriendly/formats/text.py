@@ -29,6 +29,9 @@ def other_lines(result: Result) -> list[str]:
     out = []
     for hot in result.joined.hot if result.joined else ():
         out.append(f"hot place without a finding: {place_name(hot)}: {hot.cause}, {hot.cost:.2f} s")
+    if result.joined and result.joined.unseen:
+        out.append(f"{formats.count(result.joined.unseen, 'finding')} about memory that the measured run did not take: "
+                   "left out")
     for p in result.problems:
         path = relative(p.path, result.root)
         out.append(f"{path}: {formats.describe_problem(p.status, p.reason)}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from vfriendly.measuring.symbols import Frame
 
-_LIBRARY = re.compile(r"lib(jemalloc|mimalloc|tcmalloc|hoard|scalloc|vfmalloc)\b.*")
+_LIBRARY = re.compile(r"lib(jemalloc|mimalloc|tcmalloc|hoard|scalloc|vfmalloc|vfblocks)\b.*")
 _C = r"(malloc|calloc|realloc|reallocarray|free|cfree|memalign|aligned_alloc|posix_memalign|p?valloc)"
 _FUNCTION = re.compile(
     rf"(__|__libc_|__GI_|__GI___libc_|je_|tc_|mi_|scalable_|vf_)?{_C}(@.*)?"

@@ -17,6 +17,7 @@ import psutil
 from vfriendly import pools
 from vfriendly.errors import Refused
 from vfriendly.measuring import bpf, hints, preloading, samples
+from vfriendly.measuring.blocks import Blocks
 from vfriendly.measuring.bpf import Bpf, Unavailable
 from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
 from vfriendly.measuring.machine import Machine
@@ -42,6 +43,7 @@ class Target:
     seconds: float = 0  # 0: until it ends
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     sites: Sites | None = None  # what the runtime counts is taken from here
+    blocks: bool = False  # also sample the blocks of memory that a command allocates
 
 
 class Child:
@@ -335,6 +337,18 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
     return tier
 
 
+def _blocks(spool: samples.Spool, processes: Processes, target: Target, tier: _Tier) -> Blocks | None:
+    if not target.blocks:
+        return None
+    try:
+        found = Blocks(spool, processes, target.command)
+    except preloading.Unavailable as error:
+        tier.missing.append(f"blocks of memory: the preloaded library cannot be used: {error}")
+        return None
+    found.looks_at_mappings = isinstance(tier, _ByProc)
+    return found
+
+
 def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf") -> Collected:
     """Measures until the target ends, the time is over, or the user interrupts."""
     spool, processes, nodes, threads = samples.Spool(), Processes(), Nodes(), Threads()
@@ -342,6 +356,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     family = [child.pid] if child else psutil.pids() if target.system else _family(target.process)
     try:
         tier = _tier(spool, processes, target, [] if target.system else family, allowed)
+        memory = _blocks(spool, processes, target, tier)
     except BaseException:
         if child:
             child.stop()
@@ -358,12 +373,15 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     last, looked = began, 0.0
     try:
         if child:
-            child.go(tier.environment(target.environment))
+            environment = tier.environment(target.environment)
+            child.go(memory.environment(environment or target.environment) if memory else environment)
         while not (child and child.ended()):
             if not target.system and last - looked > 1:  # Children are few and live long, or are not in /proc anyway.
                 family, looked = _family_or(family), last
             now = time.monotonic()
             tier.poll(family, POLL_S)
+            if memory:
+                memory.read(family)
             nodes.look(family)
             if not target.system:
                 threads.look(family)
@@ -386,6 +404,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         threads.look(family, last=True)
     wall, own = time.monotonic() - began, time.process_time() - own_before
     tier.poll([], 0)
+    if memory:
+        memory.read([], last=True)
     inside, grown, crowd = tier.cost(), Machine.now().since(before), threads.crowd()
     ended = child.status if child else None
     exact = {**tier.exact(child.counts() if child else {}), **nodes.exact()}
@@ -404,6 +424,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     missing = [*tier.missing, *tier.unseen(), *resolver.missing]
     seen = {stack.cause for stack in stacks if stack.what in LOST}
     unknown = [*tier.unknown, *(f"{cause} cpu" for cause in resolver.unknown(tier.calls_known) if cause not in seen)]
+    if memory and memory.lost:
+        missing.append(f"{memory.lost} sampled blocks of memory found no room: the counts by place are too low")
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
     else:

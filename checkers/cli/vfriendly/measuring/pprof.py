@@ -26,6 +26,8 @@ VALUES: tuple[tuple[str, str, Callable[[Stack], float]], ...] = (
     ("wakeups", "count", _counts("wake")),
     ("shootdowns", "count", _counts("shootdown")),
     ("faults", "count", _counts("fault")),
+    ("allocations", "count", _counts("memory")),
+    ("allocated", "bytes", lambda s: s.bytes),
 )
 # Numbers of the format's fields.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING, _DURATION, _PERIOD_TYPE, _PERIOD, _DEFAULT = (

@@ -33,7 +33,7 @@ LOST = ("spin", "kernel", "alloc")
 TITLES = {
     "spin": "time on a CPU in loops that wait", "cpu": "time on a CPU", "kernel": "time in the kernel",
     "block": "blocks", "wake": "wake-ups of other threads", "shootdown": "TLB shootdowns", "fault": "page faults",
-    "site": "waits in the runtime", "alloc": "time on a CPU in the allocator",
+    "site": "waits in the runtime", "alloc": "time on a CPU in the allocator", "memory": "blocks of memory",
 }
 
 
@@ -47,11 +47,12 @@ class Stack:
 
     what: str  # of TITLES
     cause: str  # of CAUSES
-    call: str  # the system call, or ""
+    call: str  # the system call, or what became of a block of memory, or ""
     count: float
     seconds: float  # on a CPU for ON_CPU, blocked for block, either of them for site
     delay: float  # seconds between wake-up and run
     frames: tuple[Frame, ...]
+    bytes: float = 0  # of blocks of memory
 
     @property
     def own(self) -> Frame | None:
@@ -127,7 +128,7 @@ class Profile:
         found: dict[tuple[str, str, int, str], Place] = {}
         hottest: dict[tuple[str, str, int, str], tuple[bool, float]] = {}
         for s in self.stacks:
-            if s.what == "cpu":
+            if s.what in ("cpu", "memory"):
                 continue
             frame = s.shown
             if not frame:
@@ -249,8 +250,8 @@ def joined(stacks: Iterable[Stack]) -> list[Stack]:
     """Adds up the stacks that differ only in their figures."""
     found: dict[tuple[Any, ...], list[float]] = {}
     for s in stacks:
-        sums = found.setdefault((s.what, s.cause, s.call, s.frames), [0, 0, 0])
-        for i, value in enumerate((s.count, s.seconds, s.delay)):
+        sums = found.setdefault((s.what, s.cause, s.call, s.frames), [0, 0, 0, 0])
+        for i, value in enumerate((s.count, s.seconds, s.delay, s.bytes)):
             sums[i] += value
-    return [Stack(what, cause, call, sums[0], sums[1], sums[2], frames)
+    return [Stack(what, cause, call, sums[0], sums[1], sums[2], frames, sums[3])
             for (what, cause, call, frames), sums in found.items()]

@@ -31,6 +31,7 @@ CALLS = {
 _MEMORY = {"munmap", "madvise", "mprotect", "brk", "mremap", "mmap"}
 _SYNC = {"futex", "futex_waitv", "semop", "semtimedop", "nanosleep", "clock_nanosleep"}
 _WHATS = {kinds.BLOCK: "block", kinds.WAKE: "wake", kinds.SHOOTDOWN: "shootdown", kinds.FAULT: "fault"}
+FATES = {kinds.KEPT: "kept", kinds.TEMPORARY: "temporary", kinds.FREED: "freed", kinds.PASSED: "passed"}
 # Modules of code that is in no file: //anon in the kernel's events.
 _NO_FILE = ("[anonymous]", "[unknown]")
 # Frames in which the loop of a wait is looked for: std::atomic's load of unoptimized code is three calls deep.
@@ -160,6 +161,8 @@ class Resolver:
         frames: list[Frame] = []
         for place in places:
             frames += self.symbols.frames(*place)
+        if s.kind == kinds.MEMORY:
+            return Stack("memory", "allocation", FATES[s.fate], s.weight, 0.0, 0.0, tuple(frames), s.weight * s.bytes)
         call = call_name(s.call)
         if not call and s.kind != kinds.FAULT and (s.kernel or s.kind != kinds.CPU):
             call = _call_of(frames[0].function)

@@ -15,6 +15,7 @@ CPU, BLOCK, PREEMPT, WAKE, SHOOTDOWN, FAULT, DELAY, IDLE_WAKE, SPAN = range(1, 1
 SYSCALL = b"\x0f\x05"  # the instruction of x86-64
 SOME_CALL = -2  # a system call whose number is not known
 LOOK = 10  # a thread that was seen to block, in /proc
+MEMORY = 11  # a block of memory that was allocated
 NAMES = {CPU: "cpu", BLOCK: "block", PREEMPT: "preempted", WAKE: "wake", SHOOTDOWN: "shootdown", FAULT: "fault",
          DELAY: "delay", IDLE_WAKE: "idle wake"}
 # Registers are in the order of DWARF on x86-64, then the instruction pointer.
@@ -22,6 +23,9 @@ SP, BP, IP, REGISTERS = 7, 6, 16, 17
 _HEAD = struct.Struct("<IIIIQq")
 _SAMPLE = struct.Struct(f"<II{REGISTERS}Q")
 _SPAN = struct.Struct("<QQ")
+_MEMORY = struct.Struct("<QI")
+# What became of a block of memory.
+KEPT, TEMPORARY, FREED, PASSED = range(4)
 # Bytes of samples on disk, some 60,000; then half of them are dropped, and half of those to come.
 MOST_BYTES = 256 << 20
 
@@ -40,6 +44,8 @@ class Sample:
     blocked_ns: int = 0
     delay_ns: int = 0  # between the wake-up and the run
     frames: list[int] = field(default_factory=list)
+    bytes: int = 0  # of a block of memory
+    fate: int = KEPT
 
 
 class Spool:
@@ -97,6 +103,9 @@ class Spool:
                 (sample.blocked_ns,) = struct.unpack_from("<Q", record, len(record) - 8)
                 sample.kind, sample.blocked_ns, sample.weight = BLOCK, int(sample.blocked_ns * sample.weight), 0
                 yield sample
+            elif kind == MEMORY:
+                sample.bytes, sample.fate = _MEMORY.unpack_from(record, len(record) - _MEMORY.size)
+                yield sample
             elif kind == BLOCK:
                 open_blocks[thread, ns] = sample
             else:
@@ -113,6 +122,12 @@ def record(kind: int, each: int, process: int, thread: int, ns: int, call: int, 
     """Returns a record of the same form as the collector in the kernel writes."""
     return (_HEAD.pack(kind, each, process, thread, ns, call) + _SAMPLE.pack(kernel, len(stack), *registers) + stack
             + (blocked_ns.to_bytes(8, "little") if kind == LOOK else b""))
+
+
+def memory(each: int, process: int, thread: int, ns: int, registers: Sequence[int], stack: bytes, size: int,
+           fate: int) -> bytes:
+    """Returns a record of a block of memory."""
+    return record(MEMORY, each, process, thread, ns, -1, False, registers, stack) + _MEMORY.pack(size, fate)
 
 
 def trimmed(record: bytes) -> bytes:

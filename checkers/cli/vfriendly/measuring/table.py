@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vfriendly import cpu_limit, intervals, pools
+from vfriendly.measuring import blocks
 from vfriendly.measuring.profile import CAUSES, ON_CPU, TITLES, Place, Profile
+from vfriendly.measuring.symbols import Frame
 
 # Shares of the CPU time below which a cause is not worth a change: the runs of a program differ by as much.
 NOTABLE = 0.05
@@ -52,7 +54,10 @@ def columns(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset()) -
 
 
 def place_name(place: Place) -> str:
-    f = place.frame
+    return frame_name(place.frame)
+
+
+def frame_name(f: Frame) -> str:
     where = os.path.basename(f.file) + (f":{f.line}" if f.line else "") if f.file else \
         f"{os.path.basename(f.module) or '?'}+{f.offset:#x}"
     return f"{f.function or '?'} ({where})"
@@ -166,10 +171,25 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
         yield from columns(rows, frozenset(range(len(rows[0]) - 4, len(rows[0]))))
         if len(ranked) > most:
             yield f"and {len(ranked) - most} more places"
+    yield from _memory(profile, most)
     yield ""
     yield overhead(profile)
     for line in profile.missing:
         yield f"not seen: {line}"
+
+
+def _memory(profile: Profile, most: int) -> Iterator[str]:
+    """Yields the places that allocate the most blocks of memory, if they were sampled."""
+    found = blocks.places(profile)
+    if not found:
+        return
+    yield ""
+    rows = [["blocks", "bytes", "temporary", "freed by another thread", "place"]]
+    rows += [[f"{p.blocks:,.0f}", f"{p.bytes:,.0f}", percent(p.temporary, p.blocks), percent(p.passed, p.blocks),
+              frame_name(p.frame)] for p in found[:most]]
+    yield from columns(rows, frozenset({4}))
+    if len(found) > most:
+        yield f"and {len(found) - most} more places that allocate"
 
 
 def times(profile: Profile) -> str:
