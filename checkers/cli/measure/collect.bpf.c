@@ -73,7 +73,7 @@ static struct thread *thread_of(struct task_struct *task) {
   found =
       bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (found)
-    found->process = task->tgid;
+    found->process = task->tgid, found->id = task->pid;
   return found;
 }
 
@@ -103,9 +103,24 @@ static __noinline void empty(struct slot *slot, u32 process) {
     add(process, kind, slot->call, &slot->of[kind]);
 }
 
+static void empty_ended(struct thread *t) {
+  if (!t->ended.count)
+    return;
+  u32 id = t->id;
+  struct total *found = bpf_map_lookup_elem(&ended, &id);
+  if (found) {
+    found->count += t->ended.count;
+    found->ns += t->ended.ns;
+  } else {
+    bpf_map_update_elem(&ended, &id, &t->ended, BPF_NOEXIST);
+  }
+  t->ended.count = t->ended.ns = 0;
+}
+
 static void empty_all(struct thread *t) {
   for (int i = 0; i < SLOTS; i++)
     empty(&t->slots[i], t->process);
+  empty_ended(t);
 }
 
 static void count(struct thread *t, u32 kind, long call, u64 now, u64 ns) {
@@ -260,16 +275,24 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task) {
   if (!setting(SLICE))
     return 0;
-  u64 now = bpf_ktime_get_ns();
+  u64 now = bpf_ktime_get_ns(), blocked = 0;
   struct thread *woken = thread_of(task);
-  if (woken && woken->off_ns && !woken->woken_ns)
+  if (woken && woken->off_ns && !woken->woken_ns) {
     woken->woken_ns = now;
+    if (woken->slice == setting(SLICE))
+      blocked = now - woken->off_ns;
+  }
   // An interrupt also wakes threads, in the name of what it has interrupted;
   // most of these are not in a system call.
   struct thread *waker =
       thread_of((struct task_struct *)bpf_get_current_task_btf());
-  if (waker && call_of(user_registers()) >= 0)
+  if (waker && call_of(user_registers()) >= 0) {
     event(waker, WAKE, true, now);
+    if (blocked) {
+      waker->ended.count += setting(WEIGHT);
+      waker->ended.ns += setting(WEIGHT) * blocked;
+    }
+  }
   if (woken || waker)
     switch_cost(now);
   return 0;

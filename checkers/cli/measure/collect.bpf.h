@@ -101,8 +101,9 @@ struct thread {
   u64 window;           // of the last addition to `totals`
   long call;
   u64 slice; // in which it left its CPU
-  u32 process, off_kind,
-      span_each; // the latter is 0 if this block is not sampled
+  u32 process, id, off_kind,
+      span_each;      // the latter is 0 if this block is not sampled
+  struct total ended; // blocks of others that its wake-ups have ended
   struct rate rates[KINDS];
   struct slot slots[SLOTS];
 };
@@ -145,6 +146,13 @@ struct {
   __type(key, struct key);
   __type(value, struct total);
 } totals SEC(".maps");
+// What a thread's wake-ups have ended, by its number.
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, u32);
+  __type(value, struct total);
+} ended SEC(".maps");
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);

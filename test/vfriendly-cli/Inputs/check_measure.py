@@ -148,6 +148,18 @@ def between_slices():
     assert profile.overhead["looked_at"] < 1.5 * said["blocks"], (profile.overhead, said)
 
 
+def waited_for():
+    """Whom the others waited for is named, with the time."""
+    profile, said, out = measure("waited", "./waited")
+    slow = profile.crowd.names["slow"]
+    # Beside other work, a result may be there before it is waited for, and whoever is woken waits for a CPU.
+    # One more waits for its end.
+    assert 0 < slow["ended"] <= 21, slow
+    near(slow["ended_s"], said["waited"], TIME, "waited", profile.run_delay_s)
+    assert "threads waited for others, until woken by: slow " in out, out
+    assert "ended" not in profile.crowd.names.get("waited", {}), profile.crowd.names
+
+
 def short_children():
     """A process whose children come and go has their CPU time: those of the beginning have ended at the end."""
     parent = subprocess.Popen(["sh", "-c", "while :; do ./truth 300; done"], cwd=FOLDER, stdout=subprocess.DEVNULL)
@@ -191,6 +203,7 @@ for words in (["cc", *flags, "-fPIC", "-shared", TRUTH / "shared.c", "-o", "libs
               ["cc", *flags, TRUTH / "truth.c", "./libshared.so", "-o", "truth"],
               ["cc", *flags, TRUTH / "calls.c", "-o", "calls"],
               ["cc", *flags, TRUTH / "slices.c", "-o", "slices"],
+              ["cc", *flags, TRUTH / "waited.c", "-o", "waited"],
               ["cc", *flags, TRUTH / "shootdowns.c", "./libshared.so", "-o", "shootdowns"],
               ["c++", *flags, TRUTH / "truth.cpp", "-o", "truthpp"]):
     subprocess.run(words, cwd=FOLDER, check=True)
@@ -200,5 +213,6 @@ in_calls()
 short_children()
 if TIER == "bpf":
     between_slices()
+    waited_for()
     shootdowns()
 in_fortran()

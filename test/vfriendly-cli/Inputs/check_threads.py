@@ -108,7 +108,7 @@ def ended():
     threads = Threads()
     threads.begin([999999999])
     threads.look([999999999], last=True)
-    assert threads.crowd() is None
+    assert threads.crowd({}) is None
 
 
 def run(*words, environment=None, cpus=None):

@@ -8,6 +8,7 @@ import os
 import struct
 import time
 from collections import Counter
+from collections.abc import Iterator
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ SWITCHES = (b"tp_btf/sched_switch", b"tp_btf/sched_waking")
 SCALE, ALL, LOST, SLICE, WEIGHT, MOST, UNTIL, ENDED = range(8)
 _NEVER = (1 << 64) - 1
 _KEY = struct.Struct("<IIq")
+_THREAD = struct.Struct("<I")
 _TOTAL = struct.Struct("<QQ")
 _COST = struct.Struct("<5Q")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
@@ -98,7 +100,7 @@ class Bpf:
             code = ctypes.get_errno()
             raise Unavailable(f"BPF programs cannot be loaded: {hints.of_bpf(code)}")
         self._map = {name: self._bpf.bpf_object__find_map_fd_by_name(self._object, name.encode())
-                     for name in ("processes", "totals", "samples", "settings", "costs")}
+                     for name in ("processes", "totals", "ended", "samples", "settings", "costs")}
         self._cpus = _possible_cpus()
         self._switches: dict[int, int | None] = {}  # program -> its link while it is attached
         self._attach()
@@ -218,20 +220,32 @@ class Bpf:
             self._scale //= 2
             self._set(SCALE, self._scale)
 
-    def totals(self) -> Totals:
+    def _rows(self, name: str, form: struct.Struct) -> Iterator[tuple[tuple[int, ...], int, int]]:
+        """Yields key, count and nanoseconds of each CPU in a map."""
         values = ctypes.create_string_buffer(_TOTAL.size * self._cpus)
-        key, following = None, ctypes.create_string_buffer(_KEY.size)
+        key, following = None, ctypes.create_string_buffer(form.size)
+        while self._bpf.bpf_map_get_next_key(self._map[name], key, following) == 0:
+            key = ctypes.create_string_buffer(following.raw, form.size)
+            if self._bpf.bpf_map_lookup_elem(self._map[name], key, values) == 0:
+                for count, ns in _TOTAL.iter_unpack(values.raw):
+                    yield form.unpack(key.raw), count, ns
+
+    def totals(self) -> Totals:
         totals = Totals(Counter(), Counter())
-        while self._bpf.bpf_map_get_next_key(self._map["totals"], key, following) == 0:
-            key = ctypes.create_string_buffer(following.raw, _KEY.size)
-            if self._bpf.bpf_map_lookup_elem(self._map["totals"], key, values):
-                continue
-            name = _KEY.unpack(key.raw)
-            for count, ns in _TOTAL.iter_unpack(values.raw):
-                totals.count[name] += count
-                totals.ns[name] += ns
+        for (process, kind, call), count, ns in self._rows("totals", _KEY):
+            totals.count[process, kind, call] += count
+            totals.ns[process, kind, call] += ns
         self.lost = self._get(LOST)
         return totals
+
+    def ended(self) -> dict[int, tuple[float, float]]:
+        """Returns how many blocks of others each thread has ended by its wake-ups, and the seconds of these."""
+        found: dict[int, tuple[float, float]] = {}
+        by = self.missing()
+        for (thread,), count, ns in self._rows("ended", _THREAD):
+            before = found.get(thread, (0.0, 0.0))
+            found[thread] = (before[0] + by * count, before[1] + by * ns / 1e9)
+        return found
 
     def _costs(self) -> list[tuple[int, ...]]:
         values = ctypes.create_string_buffer(_COST.size * self._cpus)

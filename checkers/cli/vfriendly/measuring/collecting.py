@@ -153,6 +153,10 @@ class _Tier:
         """Returns the counts and seconds of each kind and system call; `usage` is of Child.counts()."""
         return {}
 
+    def ended(self) -> dict[int, tuple[float, float]]:
+        """Returns how many blocks of others each thread has ended, and their seconds, where that is seen."""
+        return {}
+
     def sampled_s(self, user_s: float, system_s: float) -> float:
         """Returns of how much of the CPU time there should be samples."""
         return user_s + system_s
@@ -201,6 +205,9 @@ class _ByBpf(_Tier):
         if not self._bpf.slices.whole:
             _complete(found, usage.get("block", 0), self._bpf.missing())
         return found
+
+    def ended(self) -> dict[int, tuple[float, float]]:
+        return self._bpf.ended()
 
     def lost(self) -> int:
         return self._bpf.lost
@@ -406,7 +413,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     tier.poll([], 0)
     if memory:
         memory.read([], last=True)
-    inside, grown, crowd = tier.cost(), Machine.now().since(before), threads.crowd()
+    inside, grown, crowd = tier.cost(), Machine.now().since(before), threads.crowd(tier.ended())
     ended = child.status if child else None
     exact = {**tier.exact(child.counts() if child else {}), **nodes.exact()}
     if child and ended is None:

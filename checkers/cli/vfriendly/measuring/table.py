@@ -18,6 +18,8 @@ NOTABLE = 0.05
 LEAST_SAMPLES = 30
 # Share of the events of their kind below which events without a cost are not listed.
 LEAST_SHARE = 0.01
+# Names of threads in a line.
+MOST_NAMES = 4
 _PLURAL = re.compile(r"s\b")
 # Time in calls that return memory, by time in page faults, below which the faults are of something else: to unmap pages
 # and to use them again cost about the same; PostgreSQL had 0.5 % for its shared buffers.
@@ -155,6 +157,7 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
     yield ""
     yield times(profile)
     yield from _nodes(profile)
+    yield from _waited_for(profile)
     rows = [["cause", "CPU time", "share", "blocked", "delay after wake-up", "counted"]]
     for cause in CAUSES:
         rows.append([cause, *cells(profile, cause), _counts(profile, cause)])
@@ -231,6 +234,17 @@ def _nodes(profile: Profile) -> Iterator[str]:
         line += (f"; of {hints:,.0f} samples of the kernel's balancing {percent(hints - local, hints)} "
                  "(the whole machine)")
     yield line + (f": {REMOTE}" if remote >= NOTABLE_REMOTE * pages else "")
+
+
+def _waited_for(profile: Profile) -> Iterator[str]:
+    """Yields which threads the others waited for: those whose wake-ups have ended most of the time in blocks."""
+    names = profile.crowd.names if profile.crowd else {}
+    rows = sorted(((row["ended_s"], row["ended"], name or "?") for name, row in names.items() if row.get("ended_s")), reverse=True)
+    whole = sum(ended_s for ended_s, _, _ in rows)
+    if whole < NOTABLE * profile.wall_s:
+        return
+    parts = [f"{name} {seconds(ended_s)} in {ended:,.0f}" for ended_s, ended, name in rows[:MOST_NAMES]]
+    yield f"threads waited for others, until woken by: {', '.join(parts)}" + (" ..." if len(rows) > MOST_NAMES else "")
 
 
 def overhead(profile: Profile) -> str:

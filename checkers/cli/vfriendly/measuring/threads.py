@@ -38,7 +38,8 @@ class Crowd:
     seen_s: float = 0  # time between the looks
     crowded_s: float = 0  # of that, time in which more threads could run than there are CPUs
     delay_s: float = 0  # threads waited for a CPU
-    names: dict[str, dict[str, float]] = field(default_factory=dict)  # threads, cpu_s and delay_s by name
+    # By name: threads, cpu_s, delay_s; ended and ended_s, blocks of others that their wake-ups have ended.
+    names: dict[str, dict[str, float]] = field(default_factory=dict)
     pools: list[str] = field(default_factory=list)  # names of vfriendly.pools
 
     @property
@@ -105,8 +106,9 @@ class Threads:
         known.cpu_ns, known.delay_ns = known.cpu_ns + cpu, known.delay_ns + delay
         return cpu + delay
 
-    def crowd(self) -> Crowd | None:
-        """Returns what was seen; None if the kernel does not tell (CONFIG_SCHED_INFO), or nothing ran."""
+    def crowd(self, ended: Mapping[int, tuple[float, float]]) -> Crowd | None:
+        """Returns what was seen; None if the kernel does not tell (CONFIG_SCHED_INFO), or nothing ran. `ended` has the
+        blocks that a thread has ended, and their seconds, by its number."""
         wall = sum(s for s, _, _ in self._intervals)
         if not self._threads or wall <= 0:
             return None
@@ -118,12 +120,15 @@ class Threads:
         found.crowded_s = sum(s for s, _ in crowded)
         some = crowded or [(s, active) for s, _, active in self._intervals]
         found.active = sum(s * active for s, active in some) / sum(s for s, _ in some)
-        for t in self._threads.values():
+        for (_, number), t in self._threads.items():
             if t.cpu_ns or t.delay_ns:
                 row = found.names.setdefault(t.name, {"threads": 0, "cpu_s": 0.0, "delay_s": 0.0})
                 row["threads"] += 1
                 row["cpu_s"] += t.cpu_ns / 1e9
                 row["delay_s"] += t.delay_ns / 1e9
+                if number in ended:
+                    row["ended"] = row.get("ended", 0) + ended[number][0]
+                    row["ended_s"] = row.get("ended_s", 0) + ended[number][1]
         return found
 
 
