@@ -54,8 +54,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sites", action="store_true",
                         help="also what the runtime and the preloaded libraries count at each place that waits")
     parser.add_argument("--blocks", action="store_true",
-                        help="also the blocks of memory that a command after -- allocates, by place: how many, and what "
-                             "becomes of them")
+                        help="also the blocks of memory that a command after -- allocates, by place: how many, and "
+                             "what becomes of them")
     parser.add_argument("--seconds", type=float, default=0, metavar="N", help="end after this time [when it ends]")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the profile, for report, scan and compare")
     parser.add_argument("-n", "--places", type=int, default=10, metavar="N", help="places to list [%(default)s]")

@@ -29,7 +29,8 @@ _FEW = 32
 class Blocks(Ring):
     """Reads what the library writes in a command and its children."""
 
-    library, variable, magic, slots, size = "libvfblocks.so", "VF_BLOCKS", 0x31736b636f6c6276, _SLOTS, _SLOT.size + _STACK
+    library, variable, magic = "libvfblocks.so", "VF_BLOCKS", 0x31736b636f6c6276
+    slots, size = _SLOTS, _SLOT.size + _STACK
 
     def read(self, family: Iterable[int], last: bool = False) -> None:
         """Takes the blocks that were freed, and those that have lived for long; at the last time, all."""

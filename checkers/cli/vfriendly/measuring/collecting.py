@@ -436,8 +436,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
     else:
-        missing += hints.of_few_samples(tier.sampled_s(user, system), sum(s.seconds for s in stacks if s.what in ON_CPU),
-                                        1 / tier.period_s)
+        missing += hints.of_few_samples(tier.sampled_s(user, system),
+                                        sum(s.seconds for s in stacks if s.what in ON_CPU), 1 / tier.period_s)
     if resolver.lost_code:
         missing.append(f"{resolver.lost_code} samples in code of no file, such as code that was compiled at run time")
     overhead = {"beside_s": own, "samples": float(spool.count), **inside}

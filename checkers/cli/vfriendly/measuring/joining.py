@@ -155,7 +155,8 @@ def _seen(p: blocks.MemoryPlace, total: float) -> str:
     """Returns what was seen at a place that allocates so often that it is a finding, and what to do; else ""."""
     often = f"takes {p.blocks:,.0f} blocks of memory in the measured run"
     if p.temporary >= max(MANY, LARGE_SHARE * total):
-        return f"{often}, and frees {p.temporary:,.0f} of them soon: keep one for the next call, or get it from the caller"
+        return (f"{often}, and frees {p.temporary:,.0f} of them soon: keep one for the next call, or get it from the "
+                "caller")
     if p.passed >= max(MANY, LARGE_SHARE * total):
         return f"{often}, {p.passed:,.0f} of which another thread frees: hand them back and use them again"
     if p.blocks >= max(MANY_KEPT, LARGE_SHARE_KEPT * total):

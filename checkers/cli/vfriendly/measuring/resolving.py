@@ -171,7 +171,8 @@ class Resolver:
         if what:
             # A look at /proc stands for no block, but for its time.
             weight = s.weight or 1
-            return Stack(what, cause, call, s.weight, weight * s.blocked_ns / 1e9, weight * s.delay_ns / 1e9, tuple(frames))
+            return Stack(what, cause, call, s.weight, weight * s.blocked_ns / 1e9, weight * s.delay_ns / 1e9,
+                         tuple(frames))
         seconds = s.weight * period_s
         if s.kernel:
             # Without a call it is an interrupt or a fault; most of the time is in faults.

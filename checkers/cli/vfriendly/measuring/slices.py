@@ -4,9 +4,9 @@
 """In which slices of time switches and wake-ups are looked at, so that this costs a program at most a given share.
 
 All of them are looked at until that has cost WHOLE_S on a CPU or a share of the CPU time, whichever is more.
-From then on only slices of LOOK_S are, each when there is budget for it. Each stands for the CPU time that the program has
-had since the one before: in wall time it may be frozen, or wait for CPUs that others have, and a slice often begins when
-both this tool and the program have just got one.
+From then on only slices of LOOK_S are, each when there is budget for it. Each stands for the CPU time that the program
+has had since the one before: in wall time it may be frozen, or wait for CPUs that others have, and a slice often
+begins when both this tool and the program have just got one.
 """
 
 from dataclasses import dataclass
@@ -56,8 +56,9 @@ class Slices:
         return max(WHOLE_S, IDLE_SHARE * now_s, MOST_SHARE * cost.cpu_s / max(cost.active, 1))
 
     def _own_s(self, cost: Cost) -> tuple[float, float]:
-        """Returns the CPU time that the program has had and what the slices stand for, both without what looking took: a
-        switch that is looked at takes some half as long again."""
+        """Returns the CPU time that the program has had and what the slices stand for.
+
+        Both are without what looking took: a switch that is looked at takes some half as long again."""
         return cost.cpu_s - UNSEEN * cost.switch_s, cost.stands_for_s - self._looking_s
 
     def end_whole(self, cost: Cost, seen_s: float) -> None:

@@ -239,7 +239,8 @@ def _nodes(profile: Profile) -> Iterator[str]:
 def _waited_for(profile: Profile) -> Iterator[str]:
     """Yields which threads the others waited for: those whose wake-ups have ended most of the time in blocks."""
     names = profile.crowd.names if profile.crowd else {}
-    rows = sorted(((row["ended_s"], row["ended"], name or "?") for name, row in names.items() if row.get("ended_s")), reverse=True)
+    rows = sorted(((row["ended_s"], row["ended"], name or "?") for name, row in names.items() if row.get("ended_s")),
+                  reverse=True)
     whole = sum(ended_s for ended_s, _, _ in rows)
     if whole < NOTABLE * profile.wall_s:
         return
