@@ -62,7 +62,9 @@ bool isShared(const Expr *LValue) {
   return !E->isPRValue();
 }
 
-bool readsThrough(const Stmt *S, const VarDecl &Variable) {
+/// Returns true if S reads memory at an address that Variable determines, as in
+/// `p = p->next`.
+static bool readsThrough(const Stmt *S, const VarDecl &Variable) {
   return anyPart(S, [&](const Stmt *Part) {
     const Expr *Address = nullptr;
     if (auto *Member = dyn_cast<MemberExpr>(Part); Member && Member->isArrow())

@@ -26,10 +26,6 @@ namespace vfriendly::tidy {
 /// judged by its text alone.
 bool isShared(const clang::Expr *LValue);
 
-/// Returns true if S reads memory at an address that Variable determines, as in
-/// `p = p->next`.
-bool readsThrough(const clang::Stmt *S, const clang::VarDecl &Variable);
-
 class Candidates {
 public:
   explicit Candidates(Escapes &Escaping) : Escaping(Escaping) {}

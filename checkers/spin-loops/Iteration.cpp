@@ -114,13 +114,6 @@ void Iteration::visitStore(const Expr *LValue, const Frame *In) {
     Written.insert(Variable);
 }
 
-void Iteration::visitAssignment(const BinaryOperator &Op, const Frame *In) {
-  visitStore(Op.getLHS(), In);
-  const VarDecl *To = uncastVariable(Op.getLHS());
-  Walks |= In == root() && To && To->hasLocalStorage() &&
-           readsThrough(Op.getRHS(), *To);
-}
-
 void Iteration::visit(const Stmt *S, const Frame *In) {
   if (!S || isLeaf(S) || isa<UnaryExprOrTypeTraitExpr, LambdaExpr>(S))
     return;
@@ -138,7 +131,7 @@ void Iteration::visit(const Stmt *S, const Frame *In) {
       visitCall(*Call, In);
     } else if (auto *Op = dyn_cast<BinaryOperator>(E)) {
       if (Op->isAssignmentOp())
-        visitAssignment(*Op, In);
+        visitStore(Op->getLHS(), In);
     } else if (auto *Op = dyn_cast<UnaryOperator>(E)) {
       if (Op->isIncrementDecrementOp())
         visitStore(Op->getSubExpr(), In);

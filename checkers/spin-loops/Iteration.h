@@ -69,8 +69,6 @@ public:
       Calls;
   /// True if the loop calls the runtime's wait already, as after a fix.
   bool CallsRuntime = false;
-  /// True if it follows a list or an array: `p = p->next`.
-  bool Walks = false;
 
   const Frame *root() const { return &Frames.front(); }
   const Rmw *findRmw(const clang::Stmt *Site, const Frame *In) const;
@@ -83,7 +81,6 @@ private:
   void visitCall(const clang::CallExpr &Call, const Frame *In);
   void visitAsm(const clang::GCCAsmStmt &Asm, const Frame *In);
   void visitStore(const clang::Expr *LValue, const Frame *In);
-  void visitAssignment(const clang::BinaryOperator &Op, const Frame *In);
   const Frame *enter(const clang::CallExpr &Call, const Frame *In);
   void findExits(const clang::Stmt *S, bool BreakLeaves);
 

@@ -329,18 +329,13 @@ WrittenWait::WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
       continue;
     Polls.push_back(P);
     IsDevice |= isDevice(Polls.back());
-    if (Each.Varies) {
-      // Without a hint, a loop that looks at many objects searches.
-      IsWork |= !Pauses && !Yields && !Sleeps;
-      if (Doubt.empty())
-        Doubt = "each iteration polls several objects";
-    }
+    if (Each.Varies && Doubt.empty())
+      Doubt = "each iteration polls several objects";
   }
   // A driver delays for a time that its device needs, and gives up at last.
   IsDevice |= !Wait.Doubt.empty() && Counts && Sleeps && !Pauses && !Yields &&
               llvm::any_of(Polls, mayBeWrittenByDevice);
-  // The text of a split loop has the work of the other iterations, too.
-  IsWork |= Does.CallsRuntime || (!IsSplit && Does.Walks);
+  IsWork |= Does.CallsRuntime;
   if (!Polls.empty())
     Kind = refineKind(Kind, *this);
 }

@@ -23,93 +23,6 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Returns true if the address of Local escapes: the address has uses other
-/// than loads, comparisons, stores to Local, and calls that do not keep the
-/// address.
-static bool escapes(const AllocaInst &Local) {
-  // Maximum depth of calls: std::atomic's constructor calls that of its base,
-  // and so on, 4 levels.
-  static constexpr unsigned MaxCalls = 4;
-  SmallVector<std::pair<const Value *, unsigned>, 8> Worklist{{&Local, 0}};
-  SmallPtrSet<const Value *, 8> Seen;
-  while (!Worklist.empty()) {
-    auto [V, Calls] = Worklist.pop_back_val();
-    if (!Seen.insert(V).second)
-      continue;
-    for (const Use &U : V->uses()) {
-      const User *Usr = U.getUser();
-      if (isa<LoadInst, ICmpInst>(Usr))
-        continue;
-      if (isa<GetElementPtrInst, BitCastInst, PHINode, SelectInst,
-              AddrSpaceCastInst>(Usr)) {
-        Worklist.push_back({Usr, Calls});
-        continue;
-      }
-      if (auto *Store = dyn_cast<StoreInst>(Usr))
-        if (Store->getValueOperand() != V)
-          continue;
-      if (auto *RMW = dyn_cast<AtomicRMWInst>(Usr))
-        if (RMW->getValOperand() != V)
-          continue;
-      if (isa<AtomicCmpXchgInst>(Usr))
-        if (U.getOperandNo() == AtomicCmpXchgInst::getPointerOperandIndex())
-          continue;
-      if (auto *Call = dyn_cast<CallBase>(Usr)) {
-        if (isa<MemIntrinsic>(Call) || Call->isLifetimeStartOrEnd() ||
-            Call->isDroppable())
-          continue;
-        if (Call->isArgOperand(&U) &&
-            Call->doesNotCapture(Call->getArgOperandNo(&U)))
-          continue;
-        CallEffect Effect = classifyCall(*Call).Effect;
-        if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
-          continue;
-        // A fence does not keep the address. An empty statement such as asm(""
-        // : "+r"(p)) may keep it, because its result is the address.
-        auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
-        if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
-          continue;
-        const Function *Callee = Call->getCalledFunction();
-        if (Callee && !Callee->isDeclaration() && Calls != MaxCalls &&
-            Callee->arg_size() == Call->arg_size() && Call->isArgOperand(&U)) {
-          Worklist.push_back(
-              {Callee->getArg(Call->getArgOperandNo(&U)), Calls + 1});
-          continue;
-        }
-      }
-      return true;
-    }
-  }
-  return false;
-}
-
-bool mayBeShared(const Value *Address) {
-  const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (Object->isSwiftError()) // Not memory: it is passed in a register.
-    return false;
-  if (auto *Local = dyn_cast<AllocaInst>(Object))
-    return escapes(*Local);
-  if (auto *Global = dyn_cast<GlobalVariable>(Object))
-    return !Global->isConstant() && !Global->isThreadLocal();
-  if (auto *Arg = dyn_cast<Argument>(Object))
-    return !Arg->hasByValAttr() && !Arg->hasStructRetAttr();
-  if (auto *Call = dyn_cast<CallBase>(Object)) {
-    if (auto *II = dyn_cast<IntrinsicInst>(Call))
-      return II->getIntrinsicID() != Intrinsic::threadlocal_address;
-    return classifyCall(*Call).Effect != CallEffect::Local; // errno
-  }
-  return true;
-}
-
-bool isDeviceAddress(const Value *Address) {
-  if (cast<PointerType>(Address->getType())->getAddressSpace() != 0)
-    return true;
-  const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (auto *Cast = dyn_cast<ConstantExpr>(Object))
-    return Cast->getOpcode() == Instruction::IntToPtr;
-  return isa<ConstantPointerNull>(Object);
-}
-
 Causes CauseCollector::collect(Value *V) {
   begin(nullptr, V);
   while (true) {
@@ -140,10 +53,40 @@ void CauseCollector::begin(Instruction *Access, ArrayRef<Value *> From) {
   push(From, 0);
 }
 
-/// Schedules visits of the values in Next, the first of them first.
+/// Returns the outermost loop inside L that contains V but not User; null if
+/// there is none.
+static const Loop *loopLeft(const Loop &L, const Value *V,
+                            const Instruction *User) {
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I)
+    return nullptr;
+  auto ContainsI = [I](const Loop *Inner) { return Inner->contains(I); };
+  for (const Loop *In = &L;;) {
+    auto Inner = find_if(In->getSubLoops(), ContainsI);
+    if (Inner == In->end() || !(*Inner)->contains(User))
+      return Inner == In->end() ? nullptr : *Inner;
+    In = *Inner;
+  }
+}
+
+/// Schedules visits of the values in Next, the first of them first. How an
+/// inner loop is left decides what its values are after it:
+///
+///   for (i = 0; i < n; ++i) if (!passed[i]) break;
+///   if (i == n) return;
 void CauseCollector::push(ArrayRef<Value *> Next, unsigned Depth) {
-  for (Value *V : reverse(Next))
+  auto &Open = Searches.back()->Open;
+  for (Value *V : reverse(Next)) {
+    if (!Open.empty())
+      if (const Loop *Inner = loopLeft(L, V, Open.back().first)) {
+        SmallVector<BasicBlock *, 4> Exiting;
+        Inner->getExitingBlocks(Exiting);
+        for (BasicBlock *B : Exiting)
+          if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
+            Steps.push_back({Step::Visit, Br->getCondition(), Depth});
+      }
     Steps.push_back({Step::Visit, V, Depth});
+  }
 }
 
 /// Maximum length of a chain of operands. A longer chain counts as the loop's

@@ -10,6 +10,7 @@
 #define VFRIENDLY_PASSES_ANALYSIS_WAITS_CAUSES_H
 
 #include "passes/analysis/waits/Facts.h"
+#include "passes/analysis/waits/Sharing.h"
 #include "passes/analysis/waits/SpinLoops.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -113,14 +114,6 @@ private:
   /// p->next.
   llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
-
-/// Returns true if another thread may write what Address points to. False for
-/// locals that do not escape, constants and thread-local variables.
-bool mayBeShared(const llvm::Value *Address);
-
-/// Returns true if Address is a constant number or in another address space: it
-/// may be a device register, but is not an object of the program.
-bool isDeviceAddress(const llvm::Value *Address);
 
 } // namespace vfriendly
 

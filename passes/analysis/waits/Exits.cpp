@@ -168,8 +168,9 @@ static Causes guardsOf(LoopView &In, BasicBlock *Exiting, const Loop &Of) {
   Causes All;
   for (BasicBlock *B : Of.blocks()) {
     Instruction *End = B->getTerminator();
-    if (B == Exiting || In.LI.getLoopFor(B) != &Of ||
-        !(&Of == &L ? In.DT.dominates(B, Exiting) : Of.isLoopExiting(B)) ||
+    if (B == Exiting ||
+        !(&Of == &L ? In.LI.getLoopFor(B) == &Of && In.DT.dominates(B, Exiting)
+                    : Of.isLoopExiting(B)) ||
         End->getNumSuccessors() < 2 ||
         !all_of(successors(B), [&](BasicBlock *S) { return L.contains(S); }))
       continue;
@@ -264,17 +265,36 @@ static Condition describe(LoopView &In, const ExitLeaf &Leaf, const Causes &C) {
   return Is;
 }
 
+/// Returns true if Condition ends Inner, a loop inside the one that is judged,
+/// when Inner has counted to a limit. Other threads may write the limit, as in
+/// `for (i = levels - 1; i >= 0; --i)`, but do not end the outer loop by that.
+static bool isInnerBound(LoopView &In, const Loop &Inner, Value *Condition) {
+  auto *Compare = dyn_cast<ICmpInst>(Condition);
+  if (&Inner == &In.L || !Compare)
+    return false;
+  CauseCollector Inside(Inner, In.DT, In.Around.Variables);
+  CauseSet Left = Inside.collect(Compare->getOperand(0)).kinds(),
+           Right = Inside.collect(Compare->getOperand(1)).kinds();
+  return (Left == Own && !(Right & ByItself)) ||
+         (Right == Own && !(Left & ByItself));
+}
+
 /// Describes one leaf of the exit at the end of B.
 static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
                      Causes Guards) {
   Leaf Is;
   Is.RepeatsInterrupted =
       staysIfInterrupted(In.L, B, Exit) && everyIterationPasses(In.L, &B);
+  const Loop &Of = *In.LI.getLoopFor(&B);
   Causes C = In.Causes.collect(Exit.Condition);
   if (isFixed(C.kinds()) && changesOnce(*Exit.Condition, In.L))
     C.Others |= Own;
-  if (isFixed(C.kinds())) // `if (polled) if (fixed) break;`
-    C = Guards.Polls.empty() ? guardsOf(In, &B, *In.LI.getLoopFor(&B)) : Guards;
+  if (isFixed(C.kinds()) || // `if (polled) if (fixed) break;`
+      (waitsForOthers(C.kinds()) && isInnerBound(In, Of, Exit.Condition))) {
+    C = &Of == &In.L ? Guards : guardsOf(In, &B, Of);
+    if (isFixed(C.kinds()))
+      C = Guards;
+  }
   if (waitsForOthers(C.kinds()) && isFoundByProgress(In, &B))
     C.Others |= Own;
   Is.Whole = describe(In, Exit, C);
@@ -302,6 +322,16 @@ static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
   return Is;
 }
 
+/// Returns true if what L reads by following links or by counting decides how
+/// an iteration goes on, such as a deleted node of a list.
+static bool traverses(LoopView &In) {
+  return any_of(In.L.blocks(), [&](BasicBlock *B) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    return Br && Br->isConditional() &&
+           (In.Causes.collect(Br->getCondition()).kinds() & Walks) != 0;
+  });
+}
+
 void gatherExits(LoopView &In, Gathered &G) {
   SmallVector<BasicBlock *, 4> Exiting;
   In.L.getExitingBlocks(Exiting);
@@ -317,6 +347,8 @@ void gatherExits(LoopView &In, Gathered &G) {
     for (const ExitLeaf &Exit : Leaves)
       G.Of.Exits.push_back(describe(In, *B, Exit, Guards));
   }
+  if (!In.Waiting.empty() && traverses(In))
+    G.Of.Exits.emplace_back().Whole.Causes = Walks;
 }
 
 /// Returns where the branch at the end of B leads, within a few blocks, if

@@ -200,6 +200,7 @@ struct Facts {
   bool OnlyTries = false;
 
   // Stage::Exits
+  /// One with the cause Walks also stands for other branches with that cause.
   llvm::SmallVector<Leaf, 2> Exits;
   /// The polls on which the exits that wait depend.
   llvm::SmallVector<PollFact, 2> Polls;

@@ -97,7 +97,7 @@ bool leavesTraces(const View &V) {
 
 /// No exit needs another thread, or an exit needs none: `while
 /// (sem_trywait(&s) && errno == EINTR);`. A loop that traverses data while it
-/// polls a flag does work.
+/// polls a flag does work, and a search that starts again is none either.
 bool endsByItself(const View &V) {
   return V.Waiting.empty() || (V.All & Walks) ||
          any_of(V.F.Exits, [](const Leaf &E) { return E.RepeatsInterrupted; });

@@ -268,6 +268,7 @@ void scans(int n) {
 void scans_on(int n) {
   int sum = 0, i = 0;
   // No hint.
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]'; {{.*}}; each iteration polls several objects (
   do {
     sum = 0;
     for (int i = 0; i < n; i++)
