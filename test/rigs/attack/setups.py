@@ -4,7 +4,7 @@
 """What ./dev attack runs: programs of Debian's packages and of subjects/, and the programs of preload/.
 
 A Setup's command runs in a folder of its own, in which `makes` has been run once. What it prints and its exit status
-are compared; so it prints nothing that differs from run to run.
+are compared; so it prints nothing that differs from run to run. $PORT is one that it may use.
 """
 
 import glob
@@ -29,7 +29,6 @@ class Setup:
 
 
 SUBJECTS = os.path.join(HERE, "subjects")
-PORT = 7390  # and the nine after it
 # Runs a command without the library, where a client or a tool is not what is looked at.
 PLAIN = "env -u LD_PRELOAD -u VF_NUMA -u VF_NUMA_PIN"
 
@@ -44,19 +43,19 @@ def _map(name, sentence, compiler, flags, command="./map", **more):
 
 
 _REDIS = f"""
-redis-server --port {PORT} --save '' --io-threads 3 --io-threads-do-reads yes > /dev/null & server=$!
-for i in $(seq 50); do redis-cli -p {PORT} ping 2> /dev/null | grep -q PONG && break; sleep 0.1; done
-{PLAIN} redis-benchmark -p {PORT} -n 20000 -c 20 -t set,get,lpush -q > /dev/null
-redis-cli -p {PORT} dbsize; redis-cli -p {PORT} bgsave
-until redis-cli -p {PORT} info persistence | grep -q rdb_bgsave_in_progress:0; do sleep 0.1; done
-redis-cli -p {PORT} info persistence | grep rdb_last_bgsave_status
-redis-cli -p {PORT} shutdown nosave; wait $server; echo $?; rm -f dump.rdb"""
+redis-server --port $PORT --save '' --io-threads 3 --io-threads-do-reads yes > /dev/null & server=$!
+for i in $(seq 50); do redis-cli -p $PORT ping 2> /dev/null | grep -q PONG && break; sleep 0.1; done
+{PLAIN} redis-benchmark -p $PORT -n 2000 -c 20 -t set,get,lpush -q > /dev/null
+redis-cli -p $PORT dbsize; redis-cli -p $PORT bgsave
+until redis-cli -p $PORT info persistence | grep -q rdb_bgsave_in_progress:0; do sleep 0.1; done
+redis-cli -p $PORT info persistence | grep rdb_last_bgsave_status
+redis-cli -p $PORT shutdown nosave; wait $server; echo $?; rm -f dump.rdb"""
 _NGINX = f"""
 mkdir -p logs; echo hello > x
 echo "worker_processes 2; pid $PWD/p; error_log $PWD/e; events {{}} thread_pool default threads=4;
-http {{ access_log off; server {{ listen 127.0.0.1:{PORT + 1}; root $PWD; aio threads; }} }}" > c
+http {{ access_log off; server {{ listen 127.0.0.1:$PORT; root $PWD; aio threads; }} }}" > c
 nginx -p $PWD -c $PWD/c -e $PWD/e
-get() {{ {PLAIN} curl -s --retry 20 --retry-connrefused --retry-delay 1 127.0.0.1:{PORT + 1}/x; }}
+get() {{ {PLAIN} curl -s --retry 20 --retry-connrefused --retry-delay 1 127.0.0.1:$PORT/x; }}
 for i in $(seq 50); do get; done | sort | uniq -c
 kill -HUP $(cat p); sleep 0.3; get
 kill -QUIT $(cat p); for i in $(seq 100); do [ -e p ] || break; sleep 0.1; done; ls p 2>&1 | wc -l"""
@@ -64,10 +63,10 @@ _POSTGRES = f"""
 programs=$(ls -d /usr/lib/postgresql/*/bin | tail -1); rm -rf pg; mkdir -m 777 pg; chmod 711 .
 as() {{ setpriv --reuid=65534 --regid=65534 --clear-groups "$programs/$@"; }}
 cd pg; as initdb -D $PWD/d -A trust > /dev/null 2>&1
-as pg_ctl -D $PWD/d -o "-p {PORT + 2} -k $PWD -h 127.0.0.1" -w -l $PWD/l start > /dev/null
-as pgbench -h 127.0.0.1 -p {PORT + 2} -U nobody -i -q postgres > /dev/null 2>&1
-as pgbench -h 127.0.0.1 -p {PORT + 2} -U nobody -c 6 -j 2 -t 100 postgres 2> /dev/null | grep -o 'actually processed: 600'
-as psql -h 127.0.0.1 -p {PORT + 2} -U nobody postgres -Atc 'select count(*) from pgbench_accounts'
+as pg_ctl -D $PWD/d -o "-p $PORT -k $PWD -h 127.0.0.1" -w -l $PWD/l start > /dev/null
+as pgbench -h 127.0.0.1 -p $PORT -U nobody -i -q postgres > /dev/null 2>&1
+as pgbench -h 127.0.0.1 -p $PORT -U nobody -c 6 -j 2 -t 100 postgres 2> /dev/null | grep -o 'actually processed: 600'
+as psql -h 127.0.0.1 -p $PORT -U nobody postgres -Atc 'select count(*) from pgbench_accounts'
 as pg_ctl -D $PWD/d -m fast -w stop > /dev/null; echo $?"""
 _GIT = """
 export GIT_CONFIG_GLOBAL=/dev/null; rm -rf r; git init -q r; cd r
