@@ -293,14 +293,15 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
   return error;
 }
 
-static void *aligned(size_t alignment, size_t size) {
+static void *aligned_otherwise(size_t alignment, size_t size);
+
+/* Inline: one that is called by all would save registers for the rare case. */
+static inline void *aligned(size_t alignment, size_t size) {
   void *p = kept_aligned(alignment, size);
-  if (p)
-    return p;
-  p = vf_je_aligned_alloc(alignment, size);
-  return is_worth_another(p, size)
-             ? another(vf_je_aligned_alloc(alignment, size))
-             : p;
+  if (!p)
+    p = vf_je_aligned_alloc(alignment, size);
+  return __builtin_expect(p != NULL, 1) ? p
+                                        : aligned_otherwise(alignment, size);
 }
 
 /* From glibc: an alignment is rounded up to the next power of two. */
@@ -315,14 +316,22 @@ static void *aligned_up(size_t alignment, size_t size) {
   return aligned(power, size);
 }
 
-/* glibc's is memalign before version 2.38, and later fails as C says. */
-VF_API void *aligned_alloc(size_t alignment, size_t size) {
+/* glibc's aligned_alloc is memalign before version 2.38, and later fails as C
+ * says. */
+static __attribute__((noinline)) void *aligned_otherwise(size_t alignment,
+                                                         size_t size) {
   if (is_power_of_2(alignment))
-    return aligned(alignment, size);
+    return is_worth_another(NULL, size)
+               ? another(vf_je_aligned_alloc(alignment, size))
+               : NULL;
   if (strverscmp(gnu_get_libc_version(), "2.38") < 0)
     return aligned_up(alignment, size);
   errno = EINVAL;
   return NULL;
+}
+
+VF_API void *aligned_alloc(size_t alignment, size_t size) {
+  return aligned(alignment, size);
 }
 
 VF_API void *memalign(size_t alignment, size_t size) {

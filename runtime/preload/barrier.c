@@ -62,17 +62,23 @@ static uint32_t end_phases(struct vf_libc_barrier *barrier, uint32_t place) {
   return phase;
 }
 
-static void wait_for_phase(struct vf_libc_barrier *barrier, uint32_t place,
-                           uint32_t phase, struct vf_visit *visit) {
+/* Not inline: its variables on the stack would cost each arrival the check of a
+ * canary. */
+static __attribute__((noinline)) void
+wait_for_phase(struct vf_libc_barrier *barrier, uint32_t place, uint32_t phase,
+               uintptr_t site) {
+  vf_count_preload(VF_PRELOAD_BARRIER_WAITS);
+  struct vf_visit visit = vf_visit_begin(site);
   uint64_t state = 0;
   while (phase < place && vf_keep_spinning(&state, NULL))
     phase = phase_of(barrier);
   while (phase < place) {
     vf_count_preload(VF_PRELOAD_BARRIER_SLEEPS);
-    vf_visit_slept(visit);
+    vf_visit_slept(&visit);
     vf_futex_wait_until(&barrier->phase, phase, NULL, VF_PRIVATE);
     phase = phase_of(barrier);
   }
+  vf_visit_end(&visit);
 }
 
 static void leave(struct vf_libc_barrier *barrier) {
@@ -93,13 +99,8 @@ VF_API int pthread_barrier_wait(pthread_barrier_t *object) {
   uint32_t place = arrive(barrier);
   bool ends_phase = place % barrier->threads == 0;
   uint32_t phase = end_phases(barrier, place);
-  struct vf_visit visit = {0};
-  if (phase < place) {
-    vf_count_preload(VF_PRELOAD_BARRIER_WAITS);
-    visit = vf_visit_begin(VF_CALLER);
-  }
-  wait_for_phase(barrier, place, phase, &visit);
-  vf_visit_end(&visit);
+  if (phase < place)
+    wait_for_phase(barrier, place, phase, VF_CALLER);
   leave(barrier);
   return ends_phase ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }

@@ -81,8 +81,8 @@ static bool libc_has_waiters(const pthread_cond_t *cond) {
 
 /* Returns true if this wait uses the queue of this library, and false if it
  * uses libc's queue. Threads that signal always examine both queues. */
-static bool waits_here(const pthread_cond_t *cond,
-                       const pthread_mutex_t *mutex) {
+static inline __attribute__((always_inline)) bool
+waits_here(const pthread_cond_t *cond, const pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex) && !vf_queue_is_closed() &&
          (vf_is_on(VF_CROWDS) || !vf_queue_draws_crowds(cond));
 }

@@ -74,10 +74,8 @@ static int refuse(const struct timespec *at) {
 
 /* Waits for the mutex. Returns 0, ETIMEDOUT or EINVAL. If at is null, there is
  * no deadline. */
-static int lock_slowly(uint32_t *lock, clockid_t clock,
-                       const struct timespec *at,
-                       const struct vf_spin_kind *kind,
-                       struct vf_visit *visit) {
+static int wait_for(uint32_t *lock, clockid_t clock, const struct timespec *at,
+                    const struct vf_spin_kind *kind, struct vf_visit *visit) {
   /* Spins after a condition wait count their successes under another address,
    * because the success of other spins does not predict theirs. */
   const void *object = kind == &spins ? lock : lock + 2;
@@ -101,6 +99,17 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
     if (result == 0)
       vf_spin_woken(lock);
   }
+  return result;
+}
+
+/* Not inline: its variables on the stack would cost each lock the check of a
+ * canary. */
+static __attribute__((noinline)) int
+lock_slowly(uint32_t *lock, clockid_t clock, const struct timespec *at,
+            const struct vf_spin_kind *kind, uintptr_t site) {
+  struct vf_visit visit = vf_visit_begin(site);
+  int result = wait_for(lock, clock, at, kind, &visit);
+  vf_visit_end(&visit);
   return result;
 }
 
@@ -136,15 +145,37 @@ static int lock_again(pthread_mutex_t *mutex) {
 static __thread __attribute__((tls_model("initial-exec")))
 const pthread_mutex_t *requested_for;
 
-/* Records the caller as the owner, and adds users to __nusers. */
-static int taken(pthread_mutex_t *mutex, unsigned users) {
+/* Returns true if what is locked is counted, or longer slices are requested. */
+static inline bool is_noted(void) {
+  return __builtin_expect(!(vf_get(&vf_libc_mode) & VF_QUICK_MUTEXES), 0);
+}
+
+/* Returns 0. */
+static __attribute__((noinline)) int note_taken(const pthread_mutex_t *mutex,
+                                                uintptr_t site) {
+  if (vf_sites_are_on())
+    vf_site_took(site, mutex);
   if (vf_slice_is_there() && vf_slice_begin())
     requested_for = mutex;
+  return 0;
+}
+
+/* The mutex may be no mutex any more. */
+static __attribute__((noinline)) void note_freed(const pthread_mutex_t *mutex) {
+  if (requested_for != mutex)
+    return;
+  requested_for = NULL;
+  vf_slice_end();
+}
+
+/* Records the caller as the owner, and adds users to __nusers. Returns 0. */
+static inline int taken(pthread_mutex_t *mutex, unsigned users,
+                        uintptr_t site) {
   set_owner(mutex, vf_libc_tid());
   mutex->__data.__nusers += users;
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP)
     mutex->__data.__count = 1;
-  return 0;
+  return is_noted() ? note_taken(mutex, site) : 0;
 }
 
 /* Locks the mutex, or waits until *at, which is read only if the thread must
@@ -160,15 +191,11 @@ static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
     return EDEADLK;
   if (__builtin_expect(!take(lock_of(mutex), HELD), 0)) {
     *had_to_wait = true;
-    struct vf_visit visit = vf_visit_begin(site);
-    int result = lock_slowly(lock_of(mutex), clock, at, kind, &visit);
-    vf_visit_end(&visit);
+    int result = lock_slowly(lock_of(mutex), clock, at, kind, site);
     if (result != 0)
       return result;
   }
-  if (vf_sites_are_on())
-    vf_site_took(site, mutex);
-  return taken(mutex, users);
+  return taken(mutex, users, site);
 }
 
 static inline int lock_for_user(pthread_mutex_t *mutex, clockid_t clock,
@@ -195,9 +222,7 @@ static inline int trylock_at(pthread_mutex_t *mutex, uintptr_t site) {
     return lock_again(mutex);
   if (!take(lock_of(mutex), HELD))
     return EBUSY;
-  if (vf_sites_are_on())
-    vf_site_took(site, mutex);
-  return taken(mutex, 1);
+  return taken(mutex, 1, site);
 }
 
 static inline int timedlock_at(pthread_mutex_t *mutex,
@@ -230,8 +255,19 @@ VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
   return lock_unless_quick(mutex, VF_CALLER);
 }
 
+static __attribute__((noinline)) int
+trylock_unless_quick(pthread_mutex_t *mutex, uintptr_t site) {
+  return trylock_at(mutex, site);
+}
+
 VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
-  return trylock_at(mutex, VF_CALLER);
+  if (!__builtin_expect(is_quick(mutex), 1))
+    return trylock_unless_quick(mutex, VF_CALLER);
+  if (!take(lock_of(mutex), HELD))
+    return EBUSY;
+  set_owner(mutex, vf_libc_tid());
+  ++mutex->__data.__nusers;
+  return 0;
 }
 
 VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -290,16 +326,15 @@ static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
       --mutex->__data.__count != 0)
     return;
   uint32_t *lock = lock_of(mutex);
-  uintptr_t site = vf_sites_are_on() ? vf_site_freeing(mutex) : 0;
+  bool noted = is_noted();
+  uintptr_t site = noted && vf_sites_are_on() ? vf_site_freeing(mutex) : 0;
   set_owner(mutex, 0);
   mutex->__data.__nusers -= users;
   /* From here on the mutex may be destroyed: only its address is used. */
   if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS)
     wake_one(lock, site);
-  if (vf_slice_is_there() && requested_for == mutex) {
-    requested_for = NULL;
-    vf_slice_end();
-  }
+  if (noted)
+    note_freed(mutex);
 }
 
 static __attribute__((noinline)) int

@@ -27,9 +27,9 @@ static bool take(pthread_spinlock_t *lock) {
                                      __ATOMIC_RELAXED);
 }
 
-VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
+static __attribute__((noinline)) int lock_slowly(pthread_spinlock_t *lock) {
   uint64_t state = 0;
-  while (!take(lock)) {
+  do {
     int word;
     while ((word = __atomic_load_n(lock, __ATOMIC_RELAXED)) != FREE) {
       if (vf_is_on(VF_SPIN_LOCKS))
@@ -38,10 +38,14 @@ VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
       else
         vf_relax(); /* libc does the same. */
     }
-  }
+  } while (!take(lock));
   if (state != 0)
     vf_count_preload(VF_PRELOAD_SPIN_LOCK_WAITS);
   return 0;
+}
+
+VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
+  return __builtin_expect(take(lock), 1) ? 0 : lock_slowly(lock);
 }
 
 VF_API int pthread_spin_trylock(pthread_spinlock_t *lock) {
