@@ -7,7 +7,11 @@
 //
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_lib/libvfrt.a -lpthread -o %t
 // RUN: env VF_SLICE=on %t
+// RUN: env VF_SLICE=on %t one-cpu
+// RUN: env VF_SLICE=on %t trapped
 // RUN: env -u VF_SLICE %t default
+// In a program with another user's rights the variable counts for nothing.
+// RUN: %if root %{ cp %t %t.setuid && chown 65534 %t.setuid && chmod 4755 %t.setuid && env VF_SLICE=on %t.setuid setuid %}
 // RUN: env GLIBC_TUNABLES=glibc.pthread.rseq=0 %t without
 
 #include "common/slice.h"
@@ -15,8 +19,10 @@
 #include "validate.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -243,22 +249,47 @@ static void *lock_refused(void *arg) {
   return arg;
 }
 
-// A filter ends the process for an unknown prctl.
-static void *lock_filtered(void *arg) {
-  struct sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+static void filter_prctl(uint32_t action) {
+  struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 1),
+                               BPF_STMT(BPF_RET | BPF_K, action), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   struct sock_fprog filter = {4, code};
   CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+// A filter ends the process for an unknown prctl.
+static void *lock_filtered(void *arg) {
+  filter_prctl(SECCOMP_RET_KILL_PROCESS);
   vf_mutex_lock(&a);
   vf_mutex_unlock(&a);
+  return arg;
+}
+
+static volatile int trapped;
+static void on_trap(int signal) {
+  (void)signal;
+  ++trapped;
+}
+
+// A sandbox's filter, whose handler does not know the call: it is made once in the process, and nothing is requested.
+static void *lock_trapped(void *arg) {
+  signal(SIGSYS, on_trap);
+  filter_prctl(SECCOMP_RET_TRAP);
+  for (int i = 0; i < 3; ++i) {
+    errno = 7;
+    vf_mutex_lock(&a);
+    CHECK(area.request == 0 && errno == 7);
+    vf_mutex_unlock(&a);
+  }
   return arg;
 }
 
 // Without VF_SLICE no thread is enabled by a system call, which this filter would end the
 // process for; what libc has enabled is used.
 static void by_default(void) {
+  struct vf_slice_kernel own = vf_slice_kernel;
+  vf_slice_kernel.enable = enable; // Counts.
   contend(&a);
+  vf_slice_kernel = own;
   CHECK(area.request == 0);
   area.flags |= ENABLED;
   vf_mutex_lock(&a);
@@ -274,7 +305,16 @@ int main(int argc, char **argv) {
     CHECK(vf_slice_at == 0); // libc has registered nothing.
     return 0;
   }
-  refuses = argc > 1;
+  const char *how = argc > 1 ? argv[1] : "";
+  if (!strcmp(how, "one-cpu")) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(sched_getcpu(), &cpus);
+    CHECK(sched_setaffinity(0, sizeof cpus, &cpus) == 0);
+    how = "";
+  }
+  CHECK(getauxval(AT_SECURE) == !strcmp(how, "setuid"));
+  refuses = *how != '\0';
   area.flags = 0;
   vf_slice_find(at);
   CHECK(vf_slice_at == 0); // An older kernel, or one without the feature.
@@ -284,6 +324,17 @@ int main(int argc, char **argv) {
   area.flags = AVAILABLE;
   vf_slice_find(at);
   CHECK(vf_slice_at == at);
+  if (!strcmp(how, "trapped")) {
+    struct vf_slice_kernel own = vf_slice_kernel;
+    vf_slice_kernel = (struct vf_slice_kernel){enable, yield};
+    refuses = false;
+    contend(&a);
+    vf_slice_kernel = own;
+    in_thread(lock_trapped, NULL);
+    in_thread(lock_trapped, NULL);
+    CHECK(trapped == 1);
+    return 0;
+  }
   if (refuses) {
     by_default();
     return 0;
