@@ -42,11 +42,11 @@ int main(void) {
   for (long i = 0; i < 6; i++)
     pthread_create(t + i, 0, w, (void *)(i + 1));
   int bad = 0;
-  for (int i = 0; i < 200; i++) {
+  for (int i = 0; i < 50; i++) {
     pthread_mutex_lock(&m);
     pid_t p = fork();
     if (!p) {
-      alarm(10);
+      alarm(100);
       pthread_mutex_unlock(&m);
       void *b[50];
       for (int k = 0; k < 50; k++)
