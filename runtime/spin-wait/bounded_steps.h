@@ -69,7 +69,7 @@ static const struct vf_field VF_SPENT = {52, 8};
  * polled beside a hog until it gave up: the awaited thread may have needed this
  * CPU. A program that repeats such waits without a sleep in between spends at
  * most VF_GIVEN_MAX_NS of this time on polls, 3 %. */
-#define VF_IN_VAIN_NS VF_HOG_MAX_NS
+#define VF_IN_VAIN_NS (UINT64_C(128) << 20)
 
 /* Time, in units of vf_hog_time, until which waits yield to hogs; 0 if they may
  * poll beside a hog. */

@@ -26,7 +26,7 @@
  * computes, called a hog below, keeps the CPU for its time slice, 3 ms here.
  * With one hog beside 16 threads at a barrier, a phase took 2.7 ms by yielding
  * and 0.13 ms by blocking, because a woken thread does not wait for the end of
- * a slice. After repeated long yields all waits therefore block for a while.
+ * a slice. After long yields all waits therefore block for a while.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_CROWD_H
@@ -56,18 +56,22 @@
 /* Minimum time of a yield to a hog, a thread that computes: eight times the
  * cost of a wake-up, and more than a yield among 64 waiters on a CPU takes. */
 #define VF_HOG_NS 200000u
-/* After a long yield, waits block for this many times the length of the yield,
- * at most VF_HOG_MAX_NS. They do so only if the time between the previous long
- * yield and this one was no longer than this yield: hogs then had at least half
- * of the time. If hogs get much less, yielding is faster: among 16 waiters,
- * blocking is 2 to 10 times slower. (Measured on Linux 6.18, where a yield
- * gives up the rest of the slice, so a hog gets nearly all of the CPU.) After
- * the waits have blocked, two long yields are needed to notice the hog again.
- * With a factor of 16 these two yields take an eighth of the time; always
- * yielding to the hog would make waits 10 to 20 times slower. After the hog has
- * gone, waits stay slower than necessary for up to 134 ms. */
+/* Long yields are a run if each begins no later after the one before than it
+ * takes itself: hogs then have at least half of the time. If hogs get much
+ * less, yielding is faster: among 16 waiters, blocking is 2 to 10 times slower.
+ * (Measured on Linux 6.18, where a yield gives up the rest of the slice, so a
+ * hog gets nearly all of the CPU.)
+ *
+ * After the second long yield of a run, waits block for this many times its
+ * length, or for as long as the run has lasted if that is longer; at most
+ * VF_HOG_MAX_NS. The run goes on if the next long yield begins soon after that.
+ * So the yields by which hogs are noticed again take a sixteenth of the time at
+ * first, and less later; always yielding to hogs would make waits 10 to 20
+ * times slower. After hogs have gone, waits stay slower than necessary for as
+ * long as the hogs were there, at least 16 times a yield to them (3 ms for each
+ * hog on a CPU), at most half a second. */
 #define VF_HOG_FACTOR 16u
-#define VF_HOG_MAX_NS (UINT64_C(128) << 20)
+#define VF_HOG_MAX_NS (UINT64_C(512) << 20)
 /* While the group is stopped for a CPU limit now and then (limit.h), a yield
  * that took longer than this was such a stop and no hog: stops take up to a
  * period, 100 ms, and hogs on one CPU a slice each. Two threads that take turns
@@ -115,32 +119,41 @@ static inline void vf_crowd_not_seen(void) {
     vf_set(&vf_spin_shared_1.crowd, crowd - 1);
 }
 
+static inline bool vf_hogged(uint64_t now) {
+  return vf_is_before(&vf_spin_shared_1.hogged_until, now);
+}
+
 /* Records a yield that took longer than VF_HOG_NS and has just ended. */
 static inline void vf_hog_seen(uint64_t now, uint64_t took) {
   if (took > VF_STOP_NS && vf_limit_is_near())
     return;
-  uint32_t ended = vf_get(&vf_spin_shared_1.hog_ended);
+  if (vf_hogged(now))
+    return; /* It began before the waits blocked. */
+  struct vf_spin_shared *shared = &vf_spin_shared_1;
+  uint32_t ended = (uint32_t)(now >> VF_HOG_UNIT_LOG2);
   uint32_t began = (uint32_t)((now - took) >> VF_HOG_UNIT_LOG2);
-  int32_t between = (int32_t)(began - ended);
-  vf_set(&vf_spin_shared_1.hog_ended, (uint32_t)(now >> VF_HOG_UNIT_LOG2));
-  /* A long yield that began before the last one ended waited for the same time
-   * slice, so it does not confirm that there is a hog. */
-  if (between < 0 || between > (int64_t)(took >> VF_HOG_UNIT_LOG2))
-    return;
-  uint64_t spell = took * VF_HOG_FACTOR;
+  int32_t between = (int32_t)(began - vf_get(&shared->hog_ended));
+  bool runs = between <= (int64_t)(took >> VF_HOG_UNIT_LOG2);
+  if (!runs)
+    vf_set(&shared->hog_began, began);
+  uint64_t run = (uint64_t)(ended - vf_get(&shared->hog_began))
+                 << VF_HOG_UNIT_LOG2;
+  uint64_t spell = 0;
+  /* Yields that overlap may have waited for the same slice. With four threads
+   * on two CPUs most yields to hogs overlap; together they last longer. */
+  if (runs && (between >= 0 || run > 2 * took))
+    spell = run > VF_HOG_FACTOR * took ? run : VF_HOG_FACTOR * took;
   if (spell > VF_HOG_MAX_NS)
     spell = VF_HOG_MAX_NS;
-  vf_set(&vf_spin_shared_1.hogged_until, vf_hog_time(now + spell));
+  vf_set(&shared->hog_ended, ended + (uint32_t)(spell >> VF_HOG_UNIT_LOG2));
+  if (spell != 0)
+    vf_set(&shared->hogged_until, vf_hog_time(now + spell));
 }
 
 /* Returns true if a hog was seen and vf_hogged has not cleared it yet. Needs no
  * clock, but may be outdated. */
 static inline bool vf_hog_remembered(void) {
   return vf_get(&vf_spin_shared_1.hogged_until) != 0;
-}
-
-static inline bool vf_hogged(uint64_t now) {
-  return vf_is_before(&vf_spin_shared_1.hogged_until, now);
 }
 
 #endif /* VFRIENDLY_SPIN_WAIT_CROWD_H */

@@ -85,8 +85,9 @@ struct vf_spin_shared {
   /* Time until which waits block instead of yielding, see crowd.h; 0 if they
    * yield. */
   uint32_t hogged_until;
-  /* When the last long yield ended. If the value is stale or lost, a period of
-   * blocking begins one time slice too early or too late. */
+  /* When the last long yield ended, or the blocking after it ends. If the value
+   * is stale or lost, a period of blocking begins one time slice too early or
+   * too late. */
   uint32_t hog_ended;
   /* Measured time of a wake-up, see tuning.c; 0 before the first. A lost update
    * costs one measurement. */
@@ -107,6 +108,9 @@ struct vf_spin_shared {
    * A lost or stale value costs a few polls or a time slice. */
   uint32_t poller;
   uint32_t kept_until;
+  /* When the first of the long yields began that hog_ended ends. If the value
+   * is stale, waits block one time slice too early or too late. */
+  uint32_t hog_began;
 
   /* Settings from the environment, see tuning.c; zero means the default.
    * Written once: if the process contains several copies of libvfrt, by the

@@ -168,6 +168,38 @@ static void a_hog_makes_waits_block_for_a_while(void) {
   CHECK(fake_now - begin > 45000000 && fake_now - begin < 55000000);
 }
 
+static void hogs_that_stay_are_seldom_yielded_to(void) {
+  reset();
+  fake_yield_ns = 3000000;
+  fake_futex_result = 0;
+  uint64_t begin = fake_now, state = 0;
+  while (fake_now - begin < UINT64_C(4000000000))
+    state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
+  /* After 48 ms, 57, 117, 237, 480, and 537 each, by a single yield. */
+  CHECK(fake_yields > 8 && fake_yields < 15);
+  /* They have gone; what comes later is an accident. */
+  fake_yield_ns = 5000;
+  fake_now += 2000000000;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  fake_now += 1000000000;
+  fake_yield_ns = 3000000;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  CHECK(vf_spin_shared_1.hogged_until == 0);
+}
+
+/* Threads on two CPUs: each yield begins while the one before lasts. */
+static void hogs_are_seen_by_yields_that_overlap(void) {
+  reset();
+  fake_now += 1000000000;
+  fake_yield_ns = 3000000;
+  for (int i = 0; i < 3; ++i) {
+    CHECK(vf_spin_shared_1.hogged_until == 0);
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+    fake_now -= 800000;
+  }
+  CHECK(vf_spin_shared_1.hogged_until != 0);
+}
+
 /* Returns the time that a lock's wait spins before it sleeps by itself. */
 static uint64_t locks_spin(const struct vf_deadline *deadline) {
   uint64_t state = 0, begin = fake_now;
@@ -419,6 +451,8 @@ int main(void) {
   cpu_time_that_counts_is_used();
   one_long_yield_is_an_accident();
   a_hog_makes_waits_block_for_a_while();
+  hogs_that_stay_are_seldom_yielded_to();
+  hogs_are_seen_by_yields_that_overlap();
   locks_sleep_at_once_beside_a_hog();
   locks_with_a_deadline_never_yield();
   a_bounded_wait_does_not_yield_to_a_hog();

@@ -12,7 +12,7 @@
 #define VFRIENDLY_SPIN_WAIT_SHARED_H
 
 /* Names that libvfrt.a does not have. */
-#define vf_spin_shared_1 vf_spin_alone_words
+#define vf_spin_shared_1 vf_spin_alone_words_2
 #define vf_cpu_time_counts vf_spin_alone_cpu_time_counts
 
 #include "spin-wait/cpu_time.h"
@@ -21,7 +21,7 @@
 
 /* The same words as in the runtime; a program or library has one copy. */
 struct vf_spin_shared {
-  uint32_t crowd, hogged_until, hog_ended, cpu_time;
+  uint32_t crowd, hogged_until, hog_began, hog_ended, cpu_time;
 };
 extern struct vf_spin_shared vf_spin_shared_1;
 
