@@ -46,7 +46,7 @@ class Kind:
 
     def judge(self, seed, source, reducing=False):
         passes = self.pipeline(seed)
-        plain = call(["opt", "-passes=verify" if "vf" in passes else f"-passes={passes}", source, "-o", "/dev/null"], timeout=SECONDS_ONE)
+        plain = call_patiently(["opt", "-passes=verify" if "vf" in passes else f"-passes={passes}", source, "-o", "/dev/null"], timeout=SECONDS_ONE)
         if plain.status or plain.hangs:
             raise Skip(f"fails without the plugin: {plain.err[:600]}")
         done = call_patiently(["opt", f"-load-pass-plugin={self.tools.plugin}", "-verify-each", f"-passes={passes}", source, "-o", "/dev/null"],
