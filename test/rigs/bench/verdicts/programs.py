@@ -38,7 +38,7 @@ PROGRAMS = {
         ("python3-sklearn",), "/usr/bin/python3 -c 'from sklearn.cluster import KMeans; import numpy; "
         "KMeans(16, n_init=1, max_iter=30, tol=0).fit(numpy.random.default_rng(1).random((50000, 24)))'"),
     "OpenMP solver": Program(
-        ("gcc", "libc6-dev"), "{folder}/solver 300 1000",
+        ("gcc", "libc6-dev"), "{folder}/solver 300 {steps}",
         prepare="gcc -O2 -fopenmp {here}/solver.c -o {folder}/solver -lm"),
     "Go: restic": Program(
         ("restic",), "restic -q --no-cache backup {folder}/files --force",

@@ -48,7 +48,9 @@ class Case:
         self.smoke = smoke
         self.tool, self.program = os.path.join(tree.build, "bin", "vfriendly"), program
         self.known = {"folder": folder, "here": HERE, "pg": BIN, "port": program.port, "load": os.path.join(out, "load"),
-                      "ms": 100 if smoke else 1000, "seconds": 1, "requests": 100 if smoke else 2000}
+                      "ms": 100 if smoke else 1000, "seconds": 1, "requests": 100 if smoke else 2000,
+                      # A second is enough for ten looks at the threads.
+                      "steps": 250 if smoke else 1000}
         self.environment = {**os.environ, "RESTIC_REPOSITORY": os.path.join(folder, "repository"),
                             "RESTIC_PASSWORD": "x", "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder}
         if "{load}" in program.load:
