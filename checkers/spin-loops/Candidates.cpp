@@ -28,7 +28,7 @@ namespace vfriendly::tidy {
 static constexpr unsigned MaxNodes = 600;
 
 /// Maximum number of statements and expressions of a function that is inlined
-/// although it has effects (inlineTiny in LoweredWaits.cpp). Of a larger one
+/// although it has effects (isTiny in Expose.cpp). Of a larger one
 /// the judge knows only that it has.
 static constexpr unsigned MaxTinyNodes = 120;
 

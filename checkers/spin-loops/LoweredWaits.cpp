@@ -19,18 +19,11 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 #include <algorithm>
 #include <tuple>
@@ -248,143 +241,14 @@ void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
   Found.push_back(std::move(Wait));
 }
 
-/// Maximum number of instructions of a function that is inlined into loops
-/// whatever it does: a store by assembly, a wrapper of an atomic operation, a
-/// step of a back-off. Before simplification each argument takes three.
-static constexpr unsigned MaxTiny = 60;
-
-/// Maximum number of instructions of a step of a back-off: delays of several
-/// kinds, each in a loop.
-static constexpr unsigned MaxBackOff = 150;
-
-/// Maximum depth of wrappers around wrappers.
-static constexpr unsigned MaxDepth = 4;
-
-/// Returns true if F may be inlined and has at most MaxSize instructions.
-static bool isSmall(const llvm::Function &F, unsigned MaxSize) {
-  return !F.isDeclaration() && !F.isVarArg() &&
-         !F.hasFnAttribute(llvm::Attribute::NoInline) &&
-         !F.hasFnAttribute(SourceAttribute) &&
-         llvm::hasNItemsOrLess(llvm::instructions(F), MaxSize);
-}
-
-/// Returns true if F is small, has no loop, and calls only such functions and
-/// those whose effects are known.
-static bool isTiny(const llvm::Function &F, unsigned Depth = 0) {
-  if (Depth == MaxDepth || !isSmall(F, MaxTiny))
-    return false;
-  SmallVector<std::pair<const llvm::BasicBlock *, const llvm::BasicBlock *>, 2>
-      BackEdges;
-  llvm::FindFunctionBackedges(F, BackEdges);
-  return BackEdges.empty() &&
-         llvm::all_of(llvm::instructions(F), [&](const llvm::Instruction &I) {
-           auto *Call = dyn_cast<llvm::CallBase>(&I);
-           if (!Call ||
-               vfriendly::classifyCall(*Call).Effect != CallEffect::Other)
-             return true;
-           const llvm::Function *Callee = Call->getCalledFunction();
-           return Callee && (Callee->isIntrinsic() || Callee->doesNotReturn() ||
-                             isTiny(*Callee, Depth + 1));
-         });
-}
-
-/// Returns true if each exit of L compares a counter.
-static bool counts(const llvm::Loop &L) {
-  auto IsCounter = [&](const llvm::Value *V) {
-    auto *Phi = dyn_cast<llvm::PHINode>(V);
-    return Phi && Phi->getParent() == L.getHeader() &&
-           llvm::any_of(Phi->incoming_values(), [&](const llvm::Value *Next) {
-             auto *Step = dyn_cast<llvm::BinaryOperator>(Next);
-             return Step && Step->getOperand(0) == Phi;
-           });
-  };
-  SmallVector<llvm::BasicBlock *, 2> Exiting;
-  L.getExitingBlocks(Exiting);
-  return llvm::all_of(Exiting, [&](const llvm::BasicBlock *B) {
-    auto *Branch = dyn_cast<llvm::BranchInst>(B->getTerminator());
-    auto *Compare = Branch && Branch->isConditional()
-                        ? dyn_cast<llvm::ICmpInst>(Branch->getCondition())
-                        : nullptr;
-    return Compare &&
-           llvm::any_of(Compare->operands(), [&](const llvm::Value *V) {
-             auto *Step = dyn_cast<llvm::BinaryOperator>(V);
-             return IsCounter(Step ? Step->getOperand(0) : V);
-           });
-  });
-}
-
-/// Returns true if F is a step of a back-off: it gives a hint, has only counted
-/// loops, and accesses no memory but its own and that of its arguments. What
-/// else it calls, such as a yield of another file, is left to the judge.
-static bool isBackOff(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
-                      unsigned Depth = 0) {
-  if (Depth == MaxDepth || !isSmall(F, MaxBackOff) ||
-      !llvm::all_of(FAM.getResult<llvm::LoopAnalysis>(F).getLoopsInPreorder(),
-                    [](const llvm::Loop *L) { return counts(*L); }))
-    return false;
-  bool Hints = false;
-  for (llvm::Instruction &I : llvm::instructions(F)) {
-    if (auto *Call = dyn_cast<llvm::CallBase>(&I)) {
-      CallEffect Effect = vfriendly::classifyCall(*Call).Effect;
-      llvm::Function *Callee = Call->getCalledFunction();
-      Hints = Hints || isHint(Effect) ||
-              (Effect == CallEffect::Other && Callee &&
-               isBackOff(*Callee, FAM, Depth + 1));
-    } else if (const llvm::Value *Address =
-                   llvm::getLoadStorePointerOperand(&I)) {
-      const llvm::Value *Object = llvm::getUnderlyingObject(Address);
-      if (isMarkedAccess(I) || !isa<llvm::Argument, llvm::AllocaInst>(Object))
-        return false;
-    } else if (I.mayReadOrWriteMemory()) {
-      return false;
-    }
-  }
-  return Hints;
-}
-
-/// Inlines tiny functions and steps of back-offs into loops of F.
-/// ConditionExposer inlines only what has no effect on other memory.
-static void inlineTiny(llvm::Function &F, llvm::FunctionAnalysisManager &FAM) {
-  bool Changed = false;
-  for (unsigned Level = 0; Level != MaxDepth; ++Level) {
-    auto &LI = FAM.getResult<llvm::LoopAnalysis>(F);
-    SmallVector<llvm::CallBase *, 8> Calls;
-    for (llvm::BasicBlock &B : F)
-      if (LI.getLoopFor(&B))
-        for (llvm::Instruction &I : B)
-          if (auto *Call = dyn_cast<llvm::CallInst>(&I))
-            if (llvm::Function *Callee = Call->getCalledFunction();
-                Callee && Callee != &F &&
-                (isTiny(*Callee) || isBackOff(*Callee, FAM)))
-              Calls.push_back(Call);
-    bool Inlined = false;
-    for (llvm::CallBase *Call : Calls) {
-      llvm::InlineFunctionInfo Info;
-      Inlined |= llvm::InlineFunction(*Call, Info).isSuccess();
-    }
-    if (!Inlined)
-      break;
-    Changed = true;
-    FAM.invalidate(F, llvm::PreservedAnalyses::none());
-  }
-  if (!Changed)
-    return;
-  llvm::FunctionPassManager Cleanup;
-  Cleanup.addPass(llvm::SimplifyCFGPass());
-  Cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  Cleanup.addPass(llvm::EarlyCSEPass());
-  FAM.invalidate(F, Cleanup.run(F, FAM));
-}
-
 void LoweredWaits::judge(const LoweredFunctions &Functions) {
-  ConditionExposer Exposer;
+  ConditionExposer Exposer(ExposeFor::Report);
   VariableFacts Variables;
   SmallVector<llvm::Function *, 16> Judged;
   for (llvm::Function &F : Functions.M)
     if (Functions.RootOf(F))
       Judged.push_back(&F);
   for (llvm::Function *F : Judged) {
-    inlineTiny(*F, Functions.FAM);
     Exposer.run(*F, Functions.FAM);
     splitPolls(*F, Functions.FAM, Variables, SplitFor::Report);
   }

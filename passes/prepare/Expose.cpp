@@ -12,10 +12,12 @@
 #include "passes/prepare/KnownWays.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Attributes.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/ValueHandle.h"
@@ -31,6 +33,18 @@ namespace vfriendly {
 /// Maximum number of calls to inline. Waits have fewer; in other loops,
 /// inlining level by level would multiply the code.
 static constexpr unsigned MaxInlined = 64;
+
+/// Maximum number of instructions of a function that is inlined into loops
+/// whatever it does: a store by assembly, a wrapper of an atomic operation, a
+/// step of a back-off. Before simplification each argument takes three.
+static constexpr unsigned MaxTiny = 60;
+
+/// Maximum number of instructions of a step of a back-off: delays of several
+/// kinds, each in a loop.
+static constexpr unsigned MaxBackOff = 150;
+
+/// Maximum depth of steps in steps.
+static constexpr unsigned MaxStepDepth = 4;
 
 /// Maximum number of side effects of a loop before inlining: more than
 /// MaxEffects (Facts.h), because some are calls whose effects disappear
@@ -172,6 +186,64 @@ static void restoreID(Value *Header, MDNode *ID, LoopInfo &LI) {
     L->setLoopID(ID);
 }
 
+/// Returns true if F is a step of a back-off: it gives a hint, and accesses no
+/// memory but its own and that of its arguments. What else it calls, such as a
+/// yield of another file, is left to the judge.
+static bool isBackOff(const Function &F, unsigned Depth = 0) {
+  if (Depth == MaxStepDepth || !mayInline(F) ||
+      !hasNItemsOrLess(instructions(F), MaxBackOff))
+    return false;
+  bool Hints = false;
+  for (const Instruction &I : instructions(F)) {
+    if (auto *Call = dyn_cast<CallBase>(&I)) {
+      CallEffect Effect = classifyCall(*Call).Effect;
+      const Function *Callee = Call->getCalledFunction();
+      Hints = Hints || isHint(Effect) ||
+              (Effect == CallEffect::Other && Callee &&
+               isBackOff(*Callee, Depth + 1));
+    } else if (const Value *Address = getLoadStorePointerOperand(&I)) {
+      if (isMarkedAccess(I) ||
+          !isa<Argument, AllocaInst>(getUnderlyingObject(Address)))
+        return false;
+    } else if (I.mayReadOrWriteMemory()) {
+      return false;
+    }
+  }
+  return Hints;
+}
+
+/// Returns true if F is small, has no loop, and calls only such functions and
+/// those whose effects are known.
+static bool isTiny(const Function &F, unsigned Depth = 0) {
+  if (Depth == MaxStepDepth || !mayInline(F) ||
+      !hasNItemsOrLess(instructions(F), MaxTiny))
+    return false;
+  SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 2> BackEdges;
+  FindFunctionBackedges(F, BackEdges);
+  return BackEdges.empty() && all_of(instructions(F), [&](auto &I) {
+           auto *Call = dyn_cast<CallBase>(&I);
+           const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+           return !Call || classifyCall(*Call).Effect != CallEffect::Other ||
+                  (Callee &&
+                   (Callee->isIntrinsic() || Callee->doesNotReturn() ||
+                    isTiny(*Callee, Depth + 1)));
+         });
+}
+
+/// Adds the calls in loops of F of functions that are inlined for a report
+/// whatever they do.
+static void collectSteps(Function &F, const LoopInfo &LI,
+                         SmallVectorImpl<CallBase *> &Calls) {
+  for (Instruction &I : instructions(F)) {
+    auto *Call = dyn_cast<CallInst>(&I);
+    const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+    if (Callee && Callee != &F && LI.getLoopFor(I.getParent()) &&
+        classifyCall(*Call).Effect == CallEffect::Other &&
+        (isTiny(*Callee) || isBackOff(*Callee)))
+      Calls.push_back(Call);
+  }
+}
+
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
                            function_ref<void()> BeforeChange) {
   bool Changed = false;
@@ -179,14 +251,23 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
     if (!std::exchange(Told, true))
       BeforeChange();
   };
-  unsigned Total = 0;
+  unsigned Total = 0, Levels = MaxCallDepth;
+  bool Steps = For == ExposeFor::Report;
+  if (Steps)
+    Levels += MaxStepDepth;
   // Makes one iteration for each level of calls, and one that finds no more
   // calls.
-  for (unsigned Iteration = 0; Iteration <= MaxCallDepth; ++Iteration) {
+  for (unsigned Iteration = 0; Iteration <= Levels; ++Iteration) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     SmallVector<CallBase *, 8> Calls;
     SmallVector<std::pair<WeakVH, MDNode *>, 4> Separated;
+    // The loops are looked at when all steps have been inlined.
+    if (Steps)
+      collectSteps(F, LI, Calls);
+    Steps = !Calls.empty();
     for (Loop *L : LI.getLoopsInPreorder()) {
+      if (Steps)
+        break;
       SmallVector<CallBase *, 4> OfLoop;
       CalleeEffects Does;
       bool IsCandidate = collectCalls(*L, OfLoop, Does);
@@ -220,7 +301,7 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       if (!AttributeFuncs::areInlineCompatible(F, *Callee) ||
           !FAM.getResult<TargetIRAnalysis>(F).areInlineCompatible(&F, Callee))
         continue;
-      if (++Total > MaxInlined)
+      if (!Steps && ++Total > MaxInlined)
         break;
       auto GetAssumptions = [&](Function &Of) -> AssumptionCache & {
         return FAM.getResult<AssumptionAnalysis>(Of);
@@ -230,9 +311,9 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       Inlined |=
           InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
     }
-    if (!Inlined)
+    if (!Inlined && !std::exchange(Steps, false))
       break;
-    Changed = true;
+    Changed |= Inlined;
     simplify(F, FAM);
   }
   return Changed;

@@ -13,6 +13,9 @@
 // they fail. It depends on the caller whether a failed try is what the loop
 // goes on with; the judge (Judge.h) sees it in the inlined code.
 //
+// The check reports loops without changing them, and LLVM's inliner does not
+// run for it. So it first inlines small functions whatever they do.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_PASSES_PREPARE_EXPOSE_H
@@ -30,8 +33,15 @@ class Loop;
 
 namespace vfriendly {
 
+enum class ExposeFor {
+  Rewrite, ///< Only calls without effects, as the rewrite is early.
+  Report   ///< Also tiny functions and steps of back-offs, with their effects.
+};
+
 class ConditionExposer {
 public:
+  explicit ConditionExposer(ExposeFor For) : For(For) {}
+
   /// Inlines the harmless calls in F's candidate loops. If it inlines any, it
   /// also simplifies F, invalidates F's analyses and returns true. Calls
   /// BeforeChange once, just before the first change.
@@ -45,6 +55,7 @@ private:
                     llvm::SmallVectorImpl<llvm::CallBase *> &Calls,
                     CalleeEffects &Does);
 
+  ExposeFor For;
   Summaries Callees{Summaries::Inline};
 };
 

@@ -111,7 +111,7 @@ private:
   SpinPhase Phase;
   bool Thin;
   Vetoes Forbidden;
-  ConditionExposer Exposer;
+  ConditionExposer Exposer{ExposeFor::Rewrite};
   VariableFacts Variables;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;

@@ -36,7 +36,7 @@ static bool hasUsualBody(const Function &F) {
          !F.hasFnAttribute(Attribute::ReturnsTwice) && !F.isPresplitCoroutine();
 }
 
-static bool mayInline(const Function &F) {
+bool mayInline(const Function &F) {
   return hasUsualBody(F) && !F.hasFnAttribute(KeepMark) &&
          !F.isInterposable() && !F.hasFnAttribute(Attribute::NoInline) &&
          !F.hasFnAttribute(Attribute::OptimizeNone) && !F.isVarArg();

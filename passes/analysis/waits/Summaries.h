@@ -46,6 +46,9 @@ inline constexpr unsigned MaxCallDepth = 8;
 /// A set of the first 32 parameters of a function; bit N stands for number N.
 using ParameterSet = uint32_t;
 
+/// Returns true if the author and the linker let F be inlined.
+bool mayInline(const llvm::Function &F);
+
 /// What a function does that a waiting loop may call.
 struct CalleeEffects {
   /// True if it adds to memory that other threads may read.
