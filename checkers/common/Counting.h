@@ -53,14 +53,6 @@ int64_t stepOf(const clang::Expr *Increment, const clang::ValueDecl *Counter,
 std::optional<int64_t> iterationsOf(const clang::Stmt *Loop,
                                     const clang::ASTContext &Context);
 
-/// Returns the maximum number of iterations of a `for` loop that counts a local
-/// variable from one constant to another by a constant step, even if the loop
-/// has other exits; nullopt for any other loop. Use the result only in the text
-/// of a report: the function does not detect writes to the counter through a
-/// pointer.
-std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
-                                      const clang::ASTContext &Context);
-
 /// Returns the variable that E names, as counterOf does; null if E names none.
 const clang::VarDecl *uncastVariable(const clang::Expr *E);
 

@@ -35,9 +35,6 @@ struct Frame {
       Arguments;
   /// The object of a method's call; for `p->f()`, the pointer p to the object.
   const clang::Expr *Object = nullptr;
-  /// The expressions that the function may return, and the conditions under
-  /// which it returns them.
-  llvm::SmallVector<const clang::Expr *, 2> Results, Conditions;
 };
 
 struct Place {

@@ -10,7 +10,6 @@
 
 #include "checkers/common/Counting.h"
 #include "checkers/common/SourceText.h"
-#include "passes/analysis/common/SmallBound.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -20,162 +19,10 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-static constexpr llvm::StringLiteral
-    DoesMore = "an iteration does more than poll one word and count",
-    ReadsMore = "an iteration also reads other memory",
-    Unclear = "the fix cannot continue its count";
+static constexpr llvm::StringLiteral Unclear =
+    "the fix cannot continue its count";
 
 namespace {
-
-/// Proves that an iteration only polls and counts, by visiting its statements
-/// in the loop's function and its callees. Expressions of kinds that are not
-/// listed here end the proof.
-class IterationReader {
-public:
-  IterationReader(const Iteration &Does, const VarDecl &Counter)
-      : Does(Does), Counter(Counter) {}
-
-  bool read(const Stmt *S, const Frame *In);
-
-  unsigned SharedReads = 0;
-  bool IsVolatile = false;
-  StringRef Why = DoesMore;
-
-private:
-  bool readChildren(const Stmt *S, const Frame *In) {
-    return llvm::all_of(S->children(),
-                        [&](const Stmt *Child) { return read(Child, In); });
-  }
-  bool readMemory(const Expr *LValue, const Frame *In);
-  bool readCall(const CallExpr &Call, const Frame *In);
-  bool readInCallee(const Stmt *S, const Frame *In);
-  bool isHint(const Stmt *S, const Frame *In) const;
-  /// Returns true if only the code of In's function can change Variable.
-  bool isPrivate(const VarDecl &Variable, const Frame *In) const {
-    return Variable.hasLocalStorage() &&
-           Variable.getDeclContext() == In->Function &&
-           !Variable.getType()->isReferenceType() &&
-           !Does.Escaping.of(In->Function->getBody()).contains(&Variable);
-  }
-  bool fail(StringRef Reason) {
-    Why = Reason;
-    return false;
-  }
-
-  const Iteration &Does;
-  const VarDecl &Counter;
-};
-
-bool IterationReader::isHint(const Stmt *S, const Frame *In) const {
-  auto *E = dyn_cast<Expr>(S);
-  const Stmt *Bare = E ? E->IgnoreParenCasts() : S;
-  return llvm::any_of(Does.Hints, [&](const Hint &H) {
-    auto *Site = dyn_cast<Expr>(H.Site);
-    return H.In == In && H.Effect != CallEffect::Sleep &&
-           Bare == (Site ? Site->IgnoreParenCasts() : H.Site);
-  });
-}
-
-/// Visits a read of the object that LValue names; returns false if the read
-/// disproves that an iteration only polls and counts.
-bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
-  QualType T = LValue->getType();
-  if (isAtomicType(T) || T.isVolatileQualified()) {
-    ++SharedReads;
-    IsVolatile |= !isAtomicType(T);
-    return read(LValue, In);
-  }
-  // Rejects reads of plain memory: another thread may write the memory between
-  // two polls, so that a skipped iteration could have read another value.
-  const VarDecl *Variable = uncastVariable(LValue);
-  return Variable && isPrivate(*Variable, In) ? read(LValue, In)
-                                              : fail(ReadsMore);
-}
-
-bool IterationReader::readCall(const CallExpr &Call, const Frame *In) {
-  if (const Frame *Callee = Does.Calls.lookup({&Call, In})) {
-    for (const Expr *Argument : Call.arguments())
-      if (!read(Argument, In))
-        return false;
-    auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
-    return (!Member || read(Member->getImplicitObjectArgument(), In)) &&
-           readInCallee(Callee->Function->getBody(), Callee);
-  }
-  const FunctionDecl *Callee = Call.getDirectCallee();
-  bool IsExpect =
-      Callee && Callee->getBuiltinID() == Builtin::BI__builtin_expect;
-  return (IsExpect || isHint(&Call, In)) &&
-         llvm::all_of(Call.arguments(),
-                      [&](const Expr *Argument) { return read(Argument, In); });
-}
-
-/// Returns true if S, a statement of a called function, only polls and writes
-/// local variables of that function. These variables begin anew with each call,
-/// so no value is carried into the next iteration.
-bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
-  if (!S)
-    return true;
-  if (auto *Decls = dyn_cast<DeclStmt>(S))
-    return llvm::all_of(Decls->decls(), [&](const Decl *D) {
-      auto *Variable = dyn_cast<VarDecl>(D);
-      return Variable && Variable->hasLocalStorage() &&
-             Variable->getType()->isScalarType() &&
-             (!Variable->getInit() || read(Variable->getInit(), In));
-    });
-  if (auto *Assign = dyn_cast<BinaryOperator>(S);
-      Assign && Assign->getOpcode() == BO_Assign) {
-    const VarDecl *To = uncastVariable(Assign->getLHS());
-    return To && isPrivate(*To, In) && !To->getType().isVolatileQualified() &&
-           !isAtomicType(To->getType()) && read(Assign->getRHS(), In);
-  }
-  // Follows the body of `do { } while (0)`, which macros use: it runs once.
-  if (auto *Do = dyn_cast<DoStmt>(S)) {
-    bool Again = true;
-    return !Do->getCond()->isValueDependent() &&
-           Do->getCond()->EvaluateAsBooleanCondition(Again, Does.Context) &&
-           !Again && readInCallee(Do->getBody(), In);
-  }
-  if (isa<CompoundStmt, ReturnStmt>(S) ||
-      (isa<IfStmt>(S) && !cast<IfStmt>(S)->getConditionVariable()))
-    return llvm::all_of(S->children(), [&](const Stmt *Child) {
-      return readInCallee(Child, In);
-    });
-  return read(S, In);
-}
-
-bool IterationReader::read(const Stmt *S, const Frame *In) {
-  if (isa<NullStmt, IntegerLiteral, CharacterLiteral, CXXBoolLiteralExpr,
-          CXXNullPtrLiteralExpr, CXXThisExpr>(S))
-    return true;
-  // Visits the body of a called function if it is visible, even if the
-  // function's name suggests a spin hint: the body may do more.
-  if (!isa<Expr>(S))
-    return isHint(S, In);
-  if (auto *Size = dyn_cast<UnaryExprOrTypeTraitExpr>(S))
-    return !Size->getTypeOfArgument()->isVariablyModifiedType();
-  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
-    return Ref->getDecl() != &Counter;
-  auto *E = cast<Expr>(S);
-  if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
-    if (Op->Kind != AtomicKind::Load || Op->Result)
-      return false;
-    ++SharedReads;
-    return read(Op->Object, In);
-  }
-  if (auto *Call = dyn_cast<CallExpr>(E))
-    return readCall(*Call, In);
-  if (auto *Cast = dyn_cast<CastExpr>(E))
-    return Cast->getCastKind() == CK_LValueToRValue
-               ? readMemory(Cast->getSubExpr(), In)
-               : read(Cast->getSubExpr(), In);
-  if (auto *Op = dyn_cast<UnaryOperator>(E))
-    return !Op->isIncrementDecrementOp() && readChildren(S, In);
-  if (auto *Op = dyn_cast<BinaryOperator>(E))
-    return !Op->isAssignmentOp() && readChildren(S, In);
-  return isa<ParenExpr, ConstantExpr, MemberExpr, ArraySubscriptExpr,
-             ConditionalOperator, ExprWithCleanups>(E) &&
-         readChildren(S, In);
-}
 
 /// The test that ends the loop by its count.
 struct CountTest {
@@ -195,7 +42,8 @@ public:
 private:
   StringRef findCounter();
   StringRef findTest();
-  StringRef readIteration();
+  StringRef findPoll();
+  bool contains(const Stmt *S, const WrittenPoll &P) const;
   StringRef computeLeft();
   std::optional<int64_t> findStart() const;
   bool isCounted(const Expr *E, bool &After);
@@ -300,53 +148,43 @@ StringRef BudgetPlanner::findTest() {
   return "";
 }
 
-/// Returns true if S is, or ends with, a `break` or `return` that is always
-/// reached.
-bool leaves(const Stmt *S) {
-  if (isa<BreakStmt, ReturnStmt>(S))
-    return true;
-  auto *Block = dyn_cast<CompoundStmt>(S);
-  return Block && !Block->body_empty() && leaves(Block->body_back()) &&
-         llvm::all_of(llvm::drop_end(Block->body()), [](const Stmt *Before) {
-           auto *E = dyn_cast<Expr>(Before);
-           return E && !isa<StmtExpr>(E->IgnoreParenCasts());
-         });
+/// Returns true if S polls P itself or in a function that it calls.
+bool BudgetPlanner::contains(const Stmt *S, const WrittenPoll &P) const {
+  return anyPart(S, [&](const Stmt *Part) {
+    if (P.In == Does.root())
+      return Part == P.Access;
+    auto *E = dyn_cast<Expr>(Part);
+    const Frame *Callee = E ? Does.Calls.lookup({E, Does.root()}) : nullptr;
+    for (const Frame *F = P.In; Callee && F; F = F->Caller)
+      if (F == Callee)
+        return true;
+    return false;
+  });
 }
 
-StringRef BudgetPlanner::readIteration() {
+/// Finds the condition that polls. Returns the reason why iterations must not
+/// be skipped, or an empty string.
+StringRef BudgetPlanner::findPoll() {
   if (Spin.isPlain())
     return "it reads plain memory: make that atomic first";
-  IterationReader Reader(Does, *Counter);
-  auto ReadCondition = [&](const Expr *E, bool LeavesIf) {
-    unsigned Before = Reader.SharedReads;
-    bool Ok = Reader.read(E, Does.root());
-    if (Reader.SharedReads != Before)
-      Found.End = {E, LeavesIf};
-    return Ok;
-  };
-  for (const Expr *E : Conditions)
-    if (!ReadCondition(E, /*LeavesIf=*/false))
-      return Reader.Why;
-  const Stmt *Body = Spin.Shape.Body.front();
-  SmallVector<const Stmt *, 4> Statements = {Body};
-  if (auto *Block = dyn_cast<CompoundStmt>(Body))
-    Statements.assign(Block->body_begin(), Block->body_end());
-  for (const Stmt *S : Statements) {
-    auto *If = dyn_cast<IfStmt>(S);
-    if (!If) {
-      if (!Reader.read(S, Does.root()))
-        return Reader.Why;
-      continue;
-    }
-    if (If->getElse() || If->getInit() || If->getConditionVariable() ||
-        !leaves(If->getThen()))
-      return DoesMore;
-    if (!ReadCondition(If->getCond(), /*LeavesIf=*/true))
-      return Reader.Why;
-  }
-  if (Reader.SharedReads != 1)
+  if (!Spin.WhyNotSkip.empty())
+    return Spin.WhyNotSkip;
+  const WrittenPoll *P = Spin.uniquePoll();
+  if (!P)
     return "an iteration polls several words";
-  Found.IsVolatile = Reader.IsVolatile;
+  auto Counts = [&](const Stmt *S) { return names(S, *Counter); };
+  if (P->Tries || P->TryLock || llvm::any_of(Conditions, Counts) ||
+      llvm::any_of(Spin.Shape.Body, Counts))
+    return "an iteration does more than poll one word and count";
+  for (const Expr *E : Conditions)
+    if (contains(E, *P))
+      Found.End = {E, /*Holds=*/false};
+  for (const std::optional<Exit> &Each : Does.Exits)
+    if (Each && Each->Holds && contains(Each->Condition, *P))
+      Found.End = *Each;
+  if (!Found.End.Condition || llvm::any_of(Spin.Shape.Body, hasContinue))
+    return Unclear;
+  Found.IsVolatile = P->Volatile && !P->Atomic;
   return "";
 }
 
@@ -426,11 +264,6 @@ StringRef BudgetPlanner::computeLeft() {
                        : *Limit >= 0;
   if (!IsNatural)
     return "its counter may be negative";
-  if (Limit && Start) {
-    uint64_t Polls = IsUp ? *Limit - *Start : *Start - *Limit;
-    if (Polls <= (Spin.Pauses || Spin.Yields ? SmallSlowBound : SmallBound))
-      return "its bound is reached in less time than a context switch takes";
-  }
 
   // Left, the expression for the number of polls left, is Limit + Add - v for a
   // counter v that goes up, and v - (Limit + Add) for one that goes down.
@@ -479,9 +312,9 @@ std::optional<Budget> BudgetPlanner::plan(StringRef &Why) {
   if (Why.empty())
     Why = findTest();
   if (Why.empty())
-    Why = readIteration();
-  if (Why.empty())
     Why = computeLeft();
+  if (Why.empty())
+    Why = findPoll();
   if (!Why.empty())
     return std::nullopt;
   return std::move(Found);

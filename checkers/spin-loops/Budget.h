@@ -13,21 +13,15 @@
 //   }
 //
 // Skipping k polls after a failed one has the effect of k more iterations whose
-// polls all read the same value as the failed poll. This is a legal execution
-// if all of these hold:
+// polls all read the same value as the failed poll. That this is a legal
+// execution, passes/analysis/waits/BoundedSpin.cpp proves for the loop's IR.
+// The text of the fix also requires that
 //
-//  - an iteration only reads and counts, and writes no local variable except
-//    the counter, so it passes nothing else on to the next iteration;
-//  - of memory that other threads may write, an iteration reads one word, by
-//    one access, whose address depends neither on other such memory nor on the
-//    counter: otherwise the skipped polls might have read other values;
-//  - the counter changes by one in each iteration, and nothing else changes it;
+//  - an iteration polls one word, by a read, and writes no local variable but
+//    the counter;
+//  - the counter changes by one in each iteration;
 //  - the test of the counter would not end the loop in any of the k iterations:
 //    Left is the number of further tests, from here on, that do not end it.
-//
-// passes/analysis/waits/BoundedSpin.cpp proves the same for LLVM IR and accepts
-// more forms of loops. This check also requires a form whose source text is
-// easy to change.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,6 @@
 
 #include "checkers/spin-loops/Describe.h"
 
-#include "checkers/common/Counting.h"
 #include "checkers/spin-loops/TextualForms.h"
 #include "checkers/spin-loops/WrittenWait.h"
 #include "vfriendly/Catalogue.h"
@@ -176,14 +175,12 @@ static std::string seen(const WrittenWait &Spin) {
 static std::string howOften(const WrittenWait &Spin) {
   if (Spin.IsSplit)
     return "many times before it does more";
-  std::optional<uint64_t> Bound =
-      constantBound(*Spin.Shape.Statement, Spin.Does.Context);
-  if (!Bound)
+  if (!Spin.MaxIterations)
     return "a bounded number of times";
-  std::string Digits = std::to_string(*Bound);
+  std::string Digits = std::to_string(Spin.MaxIterations);
   for (size_t At = Digits.size(); At > 3;)
     Digits.insert(At -= 3, ",");
-  return "up to " + Digits + (*Bound == 1 ? " time" : " times");
+  return "up to " + Digits + (Spin.MaxIterations == 1 ? " time" : " times");
 }
 
 /// What waiting in this way costs, and the remedy.

@@ -31,8 +31,8 @@ namespace vfriendly::tidy {
 
 /// The loop ends if Condition has the value Holds.
 struct Exit {
-  const clang::Expr *Condition;
-  bool Holds;
+  const clang::Expr *Condition = nullptr;
+  bool Holds = false;
 };
 
 /// A read-modify-write, which has no effect if it fails, or a read by inline

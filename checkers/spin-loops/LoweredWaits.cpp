@@ -12,6 +12,7 @@
 #include "checkers/common/WaitNeutral.h"
 #include "passes/analysis/common/KeepMarks.h"
 #include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/BoundedSpin.h"
 #include "passes/analysis/waits/SpinLoops.h"
 #include "passes/prepare/Expose.h"
 #include "passes/prepare/SplitPolls.h"
@@ -20,6 +21,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
@@ -193,7 +195,37 @@ static bool addsNothing(const llvm::Instruction &Access) {
           RMW->getOperation() == llvm::AtomicRMWInst::Or);
 }
 
-void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
+/// Returns the most iterations that the counters of L allow; 0 if unknown.
+static uint64_t maxIterations(const llvm::Loop &L, llvm::ScalarEvolution &SE) {
+  SmallVector<llvm::BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  uint64_t Most = UINT64_MAX;
+  for (llvm::BasicBlock *B : Exiting)
+    if (auto *Before = dyn_cast<llvm::SCEVConstant>(SE.getExitCount(&L, B)))
+      Most = std::min(Most, Before->getAPInt().getLimitedValue() +
+                                (B == L.getLoopLatch()));
+  return Most == UINT64_MAX ? 0 : Most;
+}
+
+/// Returns the reason why a fix may not skip iterations of S, which counts.
+static StringRef whyNotSkip(const SpinLoop &S, llvm::ScalarEvolution &SE,
+                            const llvm::LoopInfo &LI,
+                            const llvm::DominatorTree &DT) {
+  if (S.Gated)
+    return "it polls in some of its iterations only";
+  BoundedWait May = planBoundedWait(S, SE, LI, DT);
+  if (May.Plan)
+    return !May.Plan->Reads.empty() ? "an iteration polls several words"
+           : May.Plan->isSmall()
+               ? "its bound is reached in less time than a context switch takes"
+               : "";
+  May.Why.consume_front("it is bounded, and ");
+  return May.Why;
+}
+
+void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S,
+                       llvm::ScalarEvolution &SE, const llvm::LoopInfo &LI,
+                       const llvm::DominatorTree &DT) {
   // The loop around a split wait is reported by the inner loop.
   if (isMarked(*S.L, DecidedMark) ||
       (isMarked(*S.L, DoubtMark) && !S.Doubt.empty()))
@@ -206,6 +238,10 @@ void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
   Wait.Kind = S.Kind;
   Wait.ReadsClock = S.Bounded && readsClock(*S.L);
   Wait.Counts = S.Bounded && (!Wait.ReadsClock || S.Bound != 0);
+  if (Wait.Counts) {
+    Wait.MaxIterations = maxIterations(*S.L, SE);
+    Wait.WhyNotSkip = whyNotSkip(S, SE, LI, DT);
+  }
   Wait.Pauses = S.Pauses;
   Wait.Yields = S.Yields;
   Wait.Sleeps = S.Sleeps;
@@ -258,10 +294,11 @@ void LoweredWaits::judge(const LoweredFunctions &Functions) {
   for (llvm::Function *F : Judged) {
     auto &LI = Functions.FAM.getResult<llvm::LoopAnalysis>(*F);
     auto &DT = Functions.FAM.getResult<llvm::DominatorTreeAnalysis>(*F);
+    auto &SE = Functions.FAM.getResult<llvm::ScalarEvolutionAnalysis>(*F);
     SpinLoopInfo Info = findSpinLoops(*F, LI, DT, Variables);
     for (const SpinLoop &S : Info.Loops)
       if (S.Kind != SpinKind::Retry && S.Kind != SpinKind::Device)
-        add(*Functions.RootOf(*F), S);
+        add(*Functions.RootOf(*F), S, SE, LI, DT);
   }
 }
 

@@ -25,6 +25,12 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+namespace llvm {
+class DominatorTree;
+class LoopInfo;
+class ScalarEvolution;
+} // namespace llvm
+
 namespace vfriendly {
 struct Poll;
 struct SpinLoop;
@@ -44,26 +50,38 @@ struct LoweredPoll {
   bool Varies = false;
 };
 
+/// What the IR says of a wait as a whole.
+struct WaitFacts {
+  SpinKind Kind = SpinKind::Flag;
+  /// True if the loop also has an exit that does not need another thread: a
+  /// counter, or a clock.
+  bool Counts = false, ReadsClock = false;
+  /// The most iterations that a counter allows; 0 if that is not known.
+  uint64_t MaxIterations = 0;
+  /// The reason why no iterations of a loop that counts may be skipped; empty
+  /// if they may (BoundedSpin.h).
+  llvm::StringRef WhyNotSkip;
+  /// The spin hints that the loop already contains.
+  bool Pauses = false, Yields = false, Sleeps = false;
+  /// An unproved assumption of the report, if any. A loop with a doubt is never
+  /// changed.
+  std::string Doubt;
+  /// True if each iteration takes and releases a lock.
+  bool Locks = false;
+  /// True if these are the polling iterations of a loop that does more in
+  /// others (SplitPolls.h), after a count or a time if Counts or ReadsClock.
+  /// Such a loop is never changed: the end of its body is reached by others,
+  /// too.
+  bool IsSplit = false;
+};
+
 /// A wait in the function In (SpinLoops.h).
-struct LoweredWait {
+struct LoweredWait : WaitFacts {
   const clang::FunctionDecl *In;
   /// The beginnings of the statements that became this loop. Empty for gotos;
   /// several if a loop and the loop around it became one.
   llvm::SmallVector<LoweredPlace, 1> Loops;
-  SpinKind Kind;
   llvm::SmallVector<LoweredPoll, 2> Polls;
-  /// True if the loop also has an exit that does not need another thread: a
-  /// counter, or a clock.
-  bool Counts = false, ReadsClock = false;
-  /// The spin hints that the loop already contains.
-  bool Pauses = false, Yields = false, Sleeps = false;
-  /// An unproved assumption of the report; empty if there is none.
-  std::string Doubt;
-  /// True if these are the polling iterations of a loop that does more in
-  /// others (SplitPolls.h).
-  bool IsSplit = false;
-  /// True if each iteration takes and releases a lock.
-  bool Locks = false;
 };
 
 /// Returns true if debug information gives Place for the location At in a file.
@@ -90,7 +108,9 @@ private:
   void tell(const LoweredFunctions &Functions) override;
   void judge(const LoweredFunctions &Functions) override;
   void tellNames(llvm::Function &F, const clang::FunctionDecl &D);
-  void add(const clang::FunctionDecl &In, const SpinLoop &S);
+  void add(const clang::FunctionDecl &In, const SpinLoop &S,
+           llvm::ScalarEvolution &SE, const llvm::LoopInfo &LI,
+           const llvm::DominatorTree &DT);
 
   std::shared_ptr<LoweredUnit> Unit;
 };

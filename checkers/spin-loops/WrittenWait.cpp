@@ -9,7 +9,6 @@
 #include "checkers/spin-loops/WrittenWait.h"
 
 #include "checkers/spin-loops/Candidates.h"
-#include "checkers/spin-loops/LoweredWaits.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -315,10 +314,8 @@ bool contains(const LoopShape &Shape, const LoweredPlace &Place,
 
 WrittenWait::WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
                          const FunctionDecl &Function, Escapes &Escaping)
-    : Loop(Loop), Shape(Loop.Shape), Kind(Wait.Kind), Counts(Wait.Counts),
-      ReadsClock(Wait.ReadsClock), Pauses(Wait.Pauses), Yields(Wait.Yields),
-      Sleeps(Wait.Sleeps), Doubt(Wait.Doubt), Locks(Wait.Locks),
-      IsSplit(Wait.IsSplit), Does(Loop.Shape, Function, Escaping) {
+    : WaitFacts(Wait), Loop(Loop), Shape(Loop.Shape),
+      Does(Loop.Shape, Function, Escaping) {
   PollFinder Finder(Shape, Does);
   const SourceManager &SM = Does.Context.getSourceManager();
   for (const LoweredPoll &Each : Wait.Polls) {

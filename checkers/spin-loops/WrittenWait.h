@@ -17,15 +17,9 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_WRITTENWAIT_H
 
 #include "checkers/spin-loops/Iteration.h"
-#include "passes/analysis/common/SpinKind.h"
-
-#include <string>
+#include "checkers/spin-loops/LoweredWaits.h"
 
 namespace vfriendly::tidy {
-
-struct LoweredPlace;
-struct LoweredPoll;
-struct LoweredWait;
 
 /// An access whose value decides whether the wait is over.
 struct WrittenPoll {
@@ -48,7 +42,7 @@ struct WrittenPoll {
   }
 };
 
-class WrittenWait {
+class WrittenWait : public WaitFacts {
 public:
   /// Describes Wait, which the loop Loop of Function is a part of.
   WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
@@ -56,23 +50,8 @@ public:
 
   const WrittenLoop &Loop;
   const LoopShape &Shape;
-  SpinKind Kind = SpinKind::Flag;
   /// The polls on which the waiting exits depend; the report names the first.
   llvm::SmallVector<WrittenPoll, 2> Polls;
-  /// True if the loop also has an exit that does not need another thread: a
-  /// counter or a clock.
-  bool Counts = false, ReadsClock = false;
-  /// The spin hints that the loop already contains.
-  bool Pauses = false, Yields = false, Sleeps = false;
-  /// An unproved assumption of the report, if any. A loop with a doubt is never
-  /// changed.
-  std::string Doubt;
-  /// True if each iteration takes and releases a lock.
-  bool Locks = false;
-  /// True if these are the polling iterations of a loop that does more in
-  /// others, after a count or a time if Counts or ReadsClock. Such a loop is
-  /// never changed: the end of its body is reached by others, too.
-  bool IsSplit = false;
   /// The read-modify-writes by which the outer loop tries to take the lock that
   /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;

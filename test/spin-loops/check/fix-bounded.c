@@ -173,3 +173,15 @@ void places(int c) {
   else
     c = 2;
 }
+
+// Where the word is, plain memory says, which no other thread may change meanwhile.
+struct place {
+  atomic_int *word;
+};
+// CHECK-LABEL: void through_member(
+void through_member(struct place *p) {
+  // CHECK: VF_SPIN_BUDGET(vf_state);
+  // CHECK: {{^}}    i += vf_spin_budget(&*p->word, 0, &vf_state, sizeof(*p->word), 999999 - i);
+  for (int i = 0; i < 1000000 && !*p->word; i++)
+    ;
+}
