@@ -8,6 +8,7 @@
 
 #include "checkers/blocking-sync/ParallelIteration.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/SyncModel.h"

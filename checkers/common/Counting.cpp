@@ -43,23 +43,25 @@ const ValueDecl *counterOf(const Expr *E) {
   return Member ? Member->getMemberDecl() : nullptr;
 }
 
-std::optional<CountStart> startOf(const Stmt *Init, const ASTContext &Context) {
-  const ValueDecl *Counter = nullptr;
-  const Expr *Value = nullptr;
+CountBegin beginOf(const Stmt *Init) {
   if (auto *Decls = dyn_cast_or_null<DeclStmt>(Init)) {
     auto *Variable = Decls->isSingleDecl()
                          ? dyn_cast<VarDecl>(Decls->getSingleDecl())
                          : nullptr;
-    Counter = Variable;
-    Value = Variable ? Variable->getInit() : nullptr;
-  } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init);
-             Assign && Assign->getOpcode() == BO_Assign) {
-    Counter = counterOf(Assign->getLHS());
-    Value = Assign->getRHS();
+    return {Variable, Variable ? Variable->getInit() : nullptr};
   }
-  std::optional<int64_t> From = smallConstant(Value, Context);
-  return Counter && From ? std::optional<CountStart>({Counter, *From})
-                         : std::nullopt;
+  auto *Assign = dyn_cast_or_null<BinaryOperator>(Init);
+  if (!Assign || Assign->getOpcode() != BO_Assign)
+    return {};
+  return {counterOf(Assign->getLHS()), Assign->getRHS()};
+}
+
+std::optional<CountStart> startOf(const Stmt *Init, const ASTContext &Context) {
+  CountBegin Begin = beginOf(Init);
+  std::optional<int64_t> From = smallConstant(Begin.Value, Context);
+  return Begin.Counter && From
+             ? std::optional<CountStart>({Begin.Counter, *From})
+             : std::nullopt;
 }
 
 int64_t stepOf(const Expr *Increment, const ValueDecl *Counter,
@@ -83,7 +85,21 @@ int64_t stepOf(const Expr *Increment, const ValueDecl *Counter,
 
 std::optional<int64_t> iterationsOf(const Stmt *Loop,
                                     const ASTContext &Context) {
+  if (auto *Do = dyn_cast<DoStmt>(Loop))
+    return constantOf(Do->getCond(), Context) == 0 ? std::optional<int64_t>(1)
+                                                   : std::nullopt;
   const BinaryOperator *Condition = comparisonOf(Loop);
+  // Of `A && B`, one comparison suffices to bound the iterations: the other one
+  // can only end the loop earlier.
+  while (Condition && Condition->getOpcode() == BO_LAnd) {
+    auto Operand = [](const Expr *E) {
+      return dyn_cast<BinaryOperator>(E->IgnoreParens());
+    };
+    const BinaryOperator *Left = Operand(Condition->getLHS());
+    Condition = Left && constantOf(Left->getRHS(), Context)
+                    ? Left
+                    : Operand(Condition->getRHS());
+  }
   if (!Condition || !Condition->isComparisonOp())
     return std::nullopt;
   auto *For = cast<ForStmt>(Loop);
@@ -101,6 +117,10 @@ std::optional<int64_t> iterationsOf(const Stmt *Loop,
       Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
   int64_t By = Step ? std::abs(Step) : 1;
   return (Distance + By - 1) / By + IncludesBound;
+}
+
+bool hasFewIterations(const Stmt *Loop, const ASTContext &Context) {
+  return iterationsOf(Loop, Context).value_or(INT64_MAX) < 64;
 }
 
 const VarDecl *uncastVariable(const Expr *E) {

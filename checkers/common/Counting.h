@@ -32,6 +32,14 @@ std::optional<int64_t> smallConstant(const clang::Expr *E,
 /// cast changes the value that is compared.
 const clang::ValueDecl *counterOf(const clang::Expr *E);
 
+/// What the head of a `for` loop, or the statement before a loop, assigns to
+/// one variable; null if it does something else.
+struct CountBegin {
+  const clang::ValueDecl *Counter = nullptr;
+  const clang::Expr *Value = nullptr;
+};
+CountBegin beginOf(const clang::Stmt *Init);
+
 struct CountStart {
   const clang::ValueDecl *Counter;
   int64_t Value;
@@ -47,11 +55,18 @@ std::optional<CountStart> startOf(const clang::Stmt *Init,
 int64_t stepOf(const clang::Expr *Increment, const clang::ValueDecl *Counter,
                const clang::ASTContext &Context);
 
-/// Returns how often a `for` loop with a constant bound iterates, judged by its
-/// head alone: a start that is not known counts as 0, and an increment that is
-/// not known as 1. nullopt if the bound is not known.
+/// Returns how often a `for` loop with a constant bound iterates at most,
+/// judged by its head alone: a start that is not known counts as 0, and an
+/// increment that is not known as 1. 1 for `do ... while (0)`; nullopt if the
+/// bound is not known.
 std::optional<int64_t> iterationsOf(const clang::Stmt *Loop,
                                     const clang::ASTContext &Context);
+
+/// Returns true if iterationsOf says less than 64. What happens once in each
+/// iteration of such a loop does not show in a profile: starting a thread costs
+/// as much as hundreds of moves of a cache line.
+bool hasFewIterations(const clang::Stmt *Loop,
+                      const clang::ASTContext &Context);
 
 /// Returns the variable that E names, as counterOf does; null if E names none.
 const clang::VarDecl *uncastVariable(const clang::Expr *E);

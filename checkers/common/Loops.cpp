@@ -132,14 +132,4 @@ const BinaryOperator *comparisonOf(const Stmt *Loop) {
   return For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
 }
 
-bool hasFewIterations(const Stmt *Loop, const ASTContext &Context) {
-  constexpr int64_t Few = 64;
-  const BinaryOperator *Condition = comparisonOf(Loop);
-  Expr::EvalResult Bound;
-  return Condition && Condition->isRelationalOp() &&
-         !Condition->getRHS()->isValueDependent() &&
-         Condition->getRHS()->EvaluateAsInt(Bound, Context) &&
-         Bound.Val.getInt() < Few;
-}
-
 } // namespace vfriendly::tidy

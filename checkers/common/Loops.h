@@ -68,13 +68,6 @@ bool isParallelAlgorithm(const clang::CallExpr &Call);
 /// Returns the condition of a `for` loop if it is a binary operation.
 const clang::BinaryOperator *comparisonOf(const clang::Stmt *Loop);
 
-/// Returns true for a `for` loop whose condition compares with a constant below
-/// 64. What happens once in each iteration of such a loop does not show in a
-/// profile: starting a thread costs as much as hundreds of moves of a cache
-/// line.
-bool hasFewIterations(const clang::Stmt *Loop,
-                      const clang::ASTContext &Context);
-
 } // namespace vfriendly::tidy
 
 #endif

@@ -129,7 +129,7 @@ bool isCold(const Stmt *Loop, const FunctionView &View) {
   for (; Loop; Loop = View.loopAround(*Loop)) {
     if (isOverArguments(Loop, View))
       return true;
-    Few &= constantIterations(Loop, View).value_or(FewIterations + 1) <=
+    Few &= iterationsOf(Loop, View.Context).value_or(FewIterations + 1) <=
            FewIterations;
   }
   return Few;

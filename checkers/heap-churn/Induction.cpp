@@ -9,7 +9,6 @@
 #include "checkers/heap-churn/Induction.h"
 
 #include "clang/AST/ASTContext.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace clang;
 
@@ -155,72 +154,15 @@ bool isInvariant(const Expr *E, const Stmt *Loop, const FunctionView &View) {
   return false;
 }
 
-std::optional<int64_t> constantIterations(const Stmt *Loop,
-                                          const FunctionView &View) {
-  if (auto *Do = dyn_cast<DoStmt>(Loop)) {
-    if (std::optional<int64_t> Value = constantOf(Do->getCond(), View.Context);
-        Value && *Value == 0)
-      return 1;
-    return std::nullopt;
-  }
-  auto *For = dyn_cast<ForStmt>(Loop);
-  if (!For || !For->getCond() || !For->getInit())
-    return std::nullopt;
-  auto *Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
-  // Of `A && B`, one comparison suffices to bound the iterations: the other one
-  // can only end the loop earlier.
-  while (Condition && Condition->getOpcode() == BO_LAnd) {
-    auto *Right = dyn_cast<BinaryOperator>(Condition->getRHS()->IgnoreParens());
-    auto *Left = dyn_cast<BinaryOperator>(Condition->getLHS()->IgnoreParens());
-    Condition = Left && constantOf(Left->getRHS(), View.Context) ? Left : Right;
-  }
-  if (!Condition)
-    return std::nullopt;
-  const VarDecl *Counter = variableOf(Condition->getLHS());
-  if (!Counter)
-    return std::nullopt;
-  const Expr *Begin = nullptr;
-  if (auto *Declaration = dyn_cast<DeclStmt>(For->getInit()))
-    Begin = llvm::is_contained(Declaration->decls(), Counter)
-                ? Counter->getInit()
-                : nullptr;
-  else if (auto *Assign = dyn_cast<BinaryOperator>(For->getInit());
-           Assign && Assign->getOpcode() == BO_Assign &&
-           variableOf(Assign->getLHS()) == Counter)
-    Begin = Assign->getRHS();
-  std::optional<int64_t> From = constantOf(Begin, View.Context),
-                         To = constantOf(Condition->getRHS(), View.Context);
-  if (!From || !To)
-    return std::nullopt;
-  BinaryOperatorKind Compare = Condition->getOpcode();
-  if (Compare == BO_GT || Compare == BO_GE)
-    std::swap(From, To);
-  else if (Compare != BO_LT && Compare != BO_NE && Compare != BO_LE)
-    return std::nullopt;
-  int64_t Iterations;
-  if (llvm::SubOverflow(*To, *From, Iterations) ||
-      ((Compare == BO_LE || Compare == BO_GE) &&
-       llvm::AddOverflow(Iterations, INT64_C(1), Iterations)))
-    return std::nullopt;
-  return Iterations;
-}
-
 std::optional<Counted> countedBy(const Stmt *Loop, const FunctionView &View) {
   auto *For = dyn_cast<ForStmt>(Loop);
   if (!For || !For->getInit() || !For->getCond() || !For->getInc() ||
       For->getConditionVariable())
     return std::nullopt;
+  CountBegin Begin = beginOf(For->getInit());
   Counted Found;
-  if (auto *Declaration = dyn_cast<DeclStmt>(For->getInit())) {
-    if (!Declaration->isSingleDecl())
-      return std::nullopt;
-    Found.Counter = dyn_cast<VarDecl>(Declaration->getSingleDecl());
-    Found.Begin = Found.Counter ? Found.Counter->getInit() : nullptr;
-  } else if (auto *Assign = dyn_cast<BinaryOperator>(For->getInit());
-             Assign && Assign->getOpcode() == BO_Assign) {
-    Found.Counter = variableOf(Assign->getLHS());
-    Found.Begin = Assign->getRHS();
-  }
+  Found.Counter = dyn_cast_or_null<VarDecl>(Begin.Counter);
+  Found.Begin = Begin.Value;
   Found.Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
   Found.Step = dyn_cast<UnaryOperator>(For->getInc()->IgnoreParens());
   if (!Found.Counter || !Found.Begin || !Found.Condition || !Found.Step ||

@@ -40,11 +40,6 @@ bool isInvariant(const clang::Expr *E, const clang::Stmt *Loop,
 void variablesOf(const clang::Stmt *S,
                  llvm::SmallPtrSetImpl<const clang::VarDecl *> &Found);
 
-/// Returns the maximum number of iterations, if the loop counts from one
-/// constant to another.
-std::optional<int64_t> constantIterations(const clang::Stmt *Loop,
-                                          const FunctionView &View);
-
 /// A loop `for (T i = Begin; i COMPARED Bound; ++i)`, or downwards, whose
 /// counter is not used outside.
 struct Counted {

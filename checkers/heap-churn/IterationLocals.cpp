@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/IterationLocals.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 

@@ -271,18 +271,6 @@ private:
     return Method && Method->getParent()->isLambda() && team() == Team::All;
   }
 
-  /// Returns the number of iterations, or one or two more, of a loop that
-  /// counts from 0 or 1 up to a constant; 0 if the number is not known.
-  uint64_t iterations(const Stmt *Loop) const {
-    auto *For = dyn_cast<ForStmt>(Loop);
-    auto *Condition =
-        For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-    std::optional<uint64_t> Bound;
-    if (Condition && Condition->isRelationalOp())
-      Bound = constant(Condition->getRHS());
-    return Bound ? *Bound + 1 : 0;
-  }
-
   /// Returns true if an iteration of Loop is about one of the threads.
   bool isOverThreads(const Stmt &Loop) {
     const BinaryOperator *Condition = comparisonOf(&Loop);
@@ -339,7 +327,7 @@ private:
         Shared = S;
         Repeats = !Chooses;
       } else if (Shared && !Chooses) {
-        uint64_t Times = iterations(S);
+        uint64_t Times = iterationsOf(S, Context).value_or(0);
         Repeats |= !Times || Times > MaxRepeats;
       }
     }
@@ -399,7 +387,7 @@ private:
       if (llvm::is_contained(Loops, S)) {
         if (!Event.Loop)
           Event.Loop = S;
-        Bytes *= iterations(S);
+        Bytes *= iterationsOf(S, Context).value_or(0);
       }
     Event.Bytes = IsOfAlgorithm ? 0 : Bytes;
   }

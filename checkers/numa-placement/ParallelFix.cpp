@@ -65,16 +65,10 @@ std::optional<PlainLoop> plainLoop(const Stmt *S, const ASTContext &Context,
   if (!Compare || !Compare->isRelationalOp() || !For->getInc())
     return std::nullopt;
   PlainLoop L;
-  if (auto *Declares = dyn_cast_or_null<DeclStmt>(For->getInit());
-      Declares && Declares->isSingleDecl()) {
-    L.Counter = dyn_cast<VarDecl>(Declares->getSingleDecl());
-    L.From = L.Counter ? L.Counter->getInit() : nullptr;
-  } else if (auto *Sets = dyn_cast_or_null<BinaryOperator>(For->getInit());
-             !OwnCounter && Sets && Sets->getOpcode() == BO_Assign) {
-    auto *Ref = dyn_cast<DeclRefExpr>(stripped(Sets->getLHS()));
-    L.Counter = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
-    L.From = Sets->getRHS();
-  }
+  CountBegin Begin = beginOf(For->getInit());
+  if (!OwnCounter || isa_and_nonnull<DeclStmt>(For->getInit()))
+    L.Counter = dyn_cast_or_null<VarDecl>(Begin.Counter);
+  L.From = Begin.Value;
   if (!L.Counter || !L.From || !L.Counter->getType()->isIntegerType() ||
       !names(Compare->getLHS(), L.Counter))
     return std::nullopt;

@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/AtomicOps.h"
+#include "checkers/common/Counting.h"
 #include "checkers/common/FunctionBodies.h"
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
