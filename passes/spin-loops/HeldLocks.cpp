@@ -15,6 +15,8 @@
 #include "passes/spin-loops/HeldLocks.h"
 
 #include "passes/analysis/common/LongNames.h"
+#include "passes/analysis/waits/LoopView.h"
+#include "passes/spin-loops/Writers.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/CFG.h"
@@ -28,43 +30,14 @@ namespace vfriendly {
 /// Maximum number of blocks of a critical section that are looked at.
 static constexpr unsigned MaxBlocks = 200;
 
-namespace {
-struct Word {
-  const Value *Base;
-  APInt Offset;
-
-  bool operator==(const Word &Other) const {
-    return Base == Other.Base && Offset == Other.Offset;
-  }
-};
-} // namespace
-
-static Word wordAt(const Value &Pointer, const DataLayout &Layout) {
-  APInt Offset(Layout.getIndexTypeSizeInBits(Pointer.getType()), 0);
-  const Value *Base = Pointer.stripAndAccumulateConstantOffsets(
-      Layout, Offset, /*AllowNonInbounds=*/true);
-  return {Base, Offset};
-}
-
-/// Returns the address that I writes, if it may be a word of a lock.
-static const Value *writtenBy(const Instruction &I) {
-  if (auto *Store = dyn_cast<StoreInst>(&I))
-    return Store->getPointerOperand();
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-    return RMW->getPointerOperand();
-  if (auto *CmpXchg = dyn_cast<AtomicCmpXchgInst>(&I))
-    return CmpXchg->getPointerOperand();
-  return nullptr;
-}
-
-static bool writes(const Instruction &I, const Word &Lock) {
-  const Value *Address = writtenBy(I);
-  return Address && wordAt(*Address, I.getDataLayout()) == Lock;
+static bool writes(const Instruction &I, const Cell &Lock) {
+  std::optional<MemoryLocation> Written = writtenBy(I);
+  return Written && cellOf(Written->Ptr, I.getDataLayout()) == Lock;
 }
 
 /// Returns the loop around the wait that tries to take the lock: that of the
 /// wait, or the next one, if the former only reads.
-static const Loop *loopThatTakes(const Word &Lock, const Loop *L) {
+static const Loop *loopThatTakes(const Cell &Lock, const Loop *L) {
   for (unsigned Depth = 0; L && Depth != 2; L = L->getParentLoop(), ++Depth)
     for (const BasicBlock *BB : L->blocks())
       for (const Instruction &I : *BB)
@@ -84,8 +57,7 @@ static bool mayTakeLong(const CallBase &Call) {
 }
 
 const CallBase *longCallWhileHeld(const CallInst &Wait, const LoopInfo &LI) {
-  const DataLayout &Layout = Wait.getDataLayout();
-  const Word Lock = wordAt(*Wait.getArgOperand(0), Layout);
+  const Cell Lock = cellOf(Wait.getArgOperand(0), Wait.getDataLayout());
   const Loop *L = loopThatTakes(Lock, LI.getLoopFor(Wait.getParent()));
   if (!L)
     return nullptr;

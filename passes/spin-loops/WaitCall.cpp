@@ -308,20 +308,6 @@ void setNotified(CallInst &Wait, Notified By) {
   Wait.setArgOperand(HowArgument, ConstantInt::get(How->getType(), Flags));
 }
 
-/// Returns the type that I accesses at Address; null if I does not access it.
-static Type *accessedType(const Instruction &I, const Value *Address) {
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-    return RMW->getPointerOperand() == Address ? RMW->getType() : nullptr;
-  if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
-    return Exchange->getPointerOperand() == Address
-               ? Exchange->getNewValOperand()->getType()
-               : nullptr;
-  if (!isa<LoadInst, StoreInst>(I) || getLoadStorePointerOperand(&I) != Address)
-    return nullptr;
-  Type *Ty = getLoadStoreType(const_cast<Instruction *>(&I));
-  return Ty->isScalableTy() ? nullptr : Ty;
-}
-
 std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
   // Takes the width of the word from the polling access, because the arguments
   // of Wait contain the width only if the runtime may read the word.
@@ -333,9 +319,10 @@ std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
     return std::nullopt;
   for (const BasicBlock *B : L->blocks())
     for (const Instruction &I : *B)
-      if (Type *Ty = accessedType(I, Address))
-        return locate(I, Address, I.getDataLayout().getTypeStoreSize(Ty),
-                      /*Plain=*/false);
+      if (std::optional<MemoryLocation> At = MemoryLocation::getOrNone(&I);
+          At && At->Ptr == Address && At->Size.isPrecise() &&
+          !At->Size.isScalable())
+        return locate(I, Address, At->Size.getValue(), /*Plain=*/false);
   return std::nullopt;
 }
 

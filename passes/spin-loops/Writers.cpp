@@ -55,6 +55,18 @@ static void locateTag(const MDNode *Tag, Location &Where) {
   Where.TagOffset = Offset->getSExtValue();
 }
 
+std::optional<MemoryLocation> writtenBy(const Instruction &I) {
+  if (!isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(I))
+    return std::nullopt;
+  return MemoryLocation::get(&I);
+}
+
+/// Returns true if I is a store that is neither atomic nor volatile.
+static bool isPlainStore(const Instruction &I) {
+  auto *Store = dyn_cast<StoreInst>(&I);
+  return Store && Store->isSimple();
+}
+
 Location locate(const Instruction &Access, const Value *Address, uint64_t Size,
                 bool Plain) {
   const DataLayout &DL = Access.getDataLayout();
@@ -197,19 +209,12 @@ static std::optional<uint64_t> sizeOfOperand(const CallBase &Call,
 }
 
 void Writers::visit(Instruction &I) {
-  const DataLayout &DL = M.getDataLayout();
-  if (auto *Store = dyn_cast<StoreInst>(&I)) {
-    TypeSize Size = DL.getTypeStoreSize(Store->getValueOperand()->getType());
-    if (!Size.isScalable())
-      add(I, Store->getPointerOperand(), Size,
-          !Store->isVolatile() && !Store->isAtomic());
-  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-    add(I, RMW->getPointerOperand(), DL.getTypeStoreSize(RMW->getType()),
-        false);
-  } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-    add(I, Exchange->getPointerOperand(),
-        DL.getTypeStoreSize(Exchange->getNewValOperand()->getType()), false);
+  if (std::optional<MemoryLocation> At = writtenBy(I)) {
+    if (!At->Size.isScalable())
+      add(I, const_cast<Value *>(At->Ptr), At->Size.getValue(),
+          isPlainStore(I));
   } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+    const DataLayout &DL = M.getDataLayout();
     if (Call->isInlineAsm()) {
       CallClass Class = classifyCall(*Call);
       if (Class.Effect == CallEffect::AsmStore ||
@@ -245,7 +250,7 @@ std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
     return It->second;
 
   std::optional<Setter> Found;
-  auto Add = [&](Value *Address, uint64_t Size) {
+  auto Add = [&](const Value *Address, uint64_t Size) {
     if (!mayBeShared(Address))
       return true;
     auto *Arg = dyn_cast<Argument>(Address);
@@ -255,24 +260,13 @@ std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
     Found = Setter{Arg->getArgNo(), Size};
     return true;
   };
-  const DataLayout &DL = M.getDataLayout();
   for (BasicBlock &B : F) {
     for (Instruction &I : B) {
       bool Fits = true;
-      if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        Fits = !DL.getTypeStoreSize(Store->getValueOperand()->getType())
-                    .isScalable() &&
-               (Store->isAtomic() || Store->isVolatile() ||
-                !mayBeShared(Store->getPointerOperand())) &&
-               Add(Store->getPointerOperand(),
-                   DL.getTypeStoreSize(Store->getValueOperand()->getType()));
-      } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-        Fits =
-            Add(RMW->getPointerOperand(), DL.getTypeStoreSize(RMW->getType()));
-      } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-        Fits =
-            Add(Exchange->getPointerOperand(),
-                DL.getTypeStoreSize(Exchange->getNewValOperand()->getType()));
+      if (std::optional<MemoryLocation> At = writtenBy(I)) {
+        Fits = !At->Size.isScalable() &&
+               (!isPlainStore(I) || !mayBeShared(At->Ptr)) &&
+               Add(At->Ptr, At->Size.getValue());
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         Function *Callee = Call->getCalledFunction();
         std::optional<Setter> Nested;
@@ -342,19 +336,13 @@ bool Writers::isClosed(const Location &Where) {
         continue;
       if (auto *Call = dyn_cast<CallBase>(By); Call && passesKey(*Call, U))
         continue;
-      Type *Written = nullptr;
-      if (auto *Store = dyn_cast<StoreInst>(By);
-          Store && U.getOperandNo() == Store->getPointerOperandIndex())
-        Written = Store->getValueOperand()->getType();
-      else if (auto *RMW = dyn_cast<AtomicRMWInst>(By);
-               RMW && U.getOperandNo() == RMW->getPointerOperandIndex())
-        Written = RMW->getType();
-      else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(By);
-               Exchange &&
-               U.getOperandNo() == Exchange->getPointerOperandIndex())
-        Written = Exchange->getNewValOperand()->getType();
-      if (!Written ||
-          !isWriterOrElsewhere(Where, Offset, DL.getTypeStoreSize(Written)))
+      auto *I = dyn_cast<Instruction>(By);
+      std::optional<MemoryLocation> At;
+      if (I)
+        At = writtenBy(*I);
+      // Another operand of I would keep the address.
+      if (!At || U.getOperandNo() != (isa<StoreInst>(I) ? 1u : 0u) ||
+          !isWriterOrElsewhere(Where, Offset, At->Size.getValue()))
         return false;
     }
   }

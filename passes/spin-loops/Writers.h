@@ -23,6 +23,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/IR/Instructions.h"
 
 #include <optional>
@@ -53,6 +54,10 @@ struct Location {
   /// location is known.
   bool isNamed() const { return Global || Struct || Tag; }
 };
+
+/// Returns the memory that I, a store or an atomic read-modify-write, writes;
+/// nullopt if it is another instruction.
+std::optional<llvm::MemoryLocation> writtenBy(const llvm::Instruction &I);
 
 /// Returns what is known of the memory at Address. pre: Access reads or writes
 /// Size bytes at Address, or calls a function that does.
