@@ -104,7 +104,11 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   // Prefetches change no memory, whatever their operands are.
   if (Words.allStartWith({"prefetch", "prfm"}))
     return CallEffect::None;
-  if (Words.all({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
+  // These only arm the monitor for the next umwait or mwaitx.
+  if (Words.all({"umonitor", "monitorx"}))
+    return CallEffect::None;
+  if (Words.all({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl", "tpause",
+                 "umonitor", "umwait", "monitorx", "mwaitx"}))
     return CallEffect::Pause;
   if (Words.any({"rdtsc", "rdtscp", "rdtime", "mrs"}) &&
       Words.all({"rdtsc", "rdtscp", "lfence", "mfence", "rdtime", "isb", "mrs",

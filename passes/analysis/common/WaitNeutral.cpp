@@ -34,7 +34,10 @@ namespace vfriendly {
 static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   switch (ID) {
   case Intrinsic::x86_sse2_pause:
+  // In umwait and mwaitx the vCPU occupies its CPU, as in a pause.
   case Intrinsic::x86_tpause:
+  case Intrinsic::x86_umwait:
+  case Intrinsic::x86_mwaitx:
   case Intrinsic::aarch64_hint:
   case Intrinsic::aarch64_isb:
   case RiscvPause:
@@ -52,6 +55,9 @@ static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   case Intrinsic::x86_sse_sfence:
   case Intrinsic::x86_sse2_lfence:
   case Intrinsic::x86_sse2_mfence:
+  // These only arm the monitor for the next umwait or mwaitx.
+  case Intrinsic::x86_umonitor:
+  case Intrinsic::x86_monitorx:
     return CallEffect::None;
   default:
     break;
