@@ -232,7 +232,7 @@ class Kept:
 
     def __init__(self, options):
         self._path = os.path.join(options.out, "cells.jsonl")
-        parts = [f"repeats {options.repeats}"]
+        parts = []
         for name in LIBRARIES:
             path = os.path.join(options.lib, f"libvf{name}.so")
             if os.path.exists(path):
