@@ -172,9 +172,18 @@ StringRef BudgetPlanner::findPoll() {
   const WrittenPoll *P = Spin.uniquePoll();
   if (!P)
     return "an iteration polls several words";
-  auto Counts = [&](const Stmt *S) { return names(S, *Counter); };
-  if (P->Tries || P->TryLock || llvm::any_of(Conditions, Counts) ||
-      llvm::any_of(Spin.Shape.Body, Counts))
+  // What an `if` does that leaves the loop, no iteration does that goes on.
+  auto Counts = [&](const Stmt *S) {
+    auto *If = dyn_cast<IfStmt>(S);
+    return names(If ? If->getCond() : S, *Counter);
+  };
+  const Stmt *Body = Spin.Shape.Body.front();
+  SmallVector<const Stmt *, 4> Parts(Conditions.begin(), Conditions.end());
+  if (auto *Block = dyn_cast<CompoundStmt>(Body))
+    Parts.append(Block->body_begin(), Block->body_end());
+  else
+    Parts.push_back(Body);
+  if (P->Tries || P->TryLock || llvm::any_of(Parts, Counts))
     return "an iteration does more than poll one word and count";
   for (const Expr *E : Conditions)
     if (contains(E, *P))

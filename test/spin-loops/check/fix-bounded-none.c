@@ -36,6 +36,11 @@ void bounds(int most, unsigned limit, char *p) {
   for (long i = 0; i < spins; i++)
     if (ready)
       break;
+  // A short is compared as an int, which ScalarEvolution does not see through.
+  // CHECK: :[[@LINE+1]]:3: note: no fix: its bound cannot be computed
+  for (short i = 0; i < 20000; i++)
+    if (ready)
+      break;
   // -1 is the largest of all, as the comparison sees it.
   // CHECK: :[[@LINE+1]]:3: note: no fix: the fix cannot continue its count
   for (int i = -1; i < limit; i++)

@@ -95,8 +95,8 @@ static int64_t up_to(void) {
   for (i = 1; i <= most && !ready; ++i);
   return i;
 }
-static int64_t up_short(void) {
-  short i;
+static int64_t up_unequal(void) {
+  int i;
   for (i = 0; i != Bound; i += 1) { if (is_ready()) break; }
   return i;
 }
@@ -130,8 +130,8 @@ static int64_t down_to_zero(void) {
       return i;
   return -1;
 }
-static int64_t down_char(void) {
-  unsigned char n = total;
+static int64_t down_short(void) {
+  unsigned short n = total;
   for (; n && !ready; --n)
     ;
   return n;
@@ -176,13 +176,13 @@ static const struct {
     {up, 0, 1, Bound, 0},
     {up_named, 0, 1, BOUND, 0},
     {up_to, 1, 1, Bound, 0},
-    {up_short, 0, 1, Bound, 0},
+    {up_unequal, 0, 1, Bound, 0},
     {up_before, 0, 1, Bound, 1},
     {up_after, 1, 1, Bound, 0},
     {up_after_poll, 0, 1, Bound + 2, 1},
     {down, Bound, -1, Bound, 0},
     {down_to_zero, Bound, -1, Bound + 1, 0},
-    {down_char, 255, -1, 255, 0},
+    {down_short, Bound, -1, Bound, 0},
     {down_before, Bound, -1, Bound, 1},
     {down_after, Bound - 1, -1, Bound, 0},
     {down_after_poll, Bound, -1, Bound - 3, 1},

@@ -57,7 +57,7 @@ int braces(void) {
 }
 
 // CHECK-LABEL: void forms(
-void forms(int most, unsigned n, unsigned char small) {
+void forms(int most, unsigned n, unsigned short small) {
   // A bound that is named keeps its name.
   // CHECK: for (int j = 0; j < SPINS; j++) {
   // CHECK: j += vf_spin_budget(&shown, 0, &vf_state, sizeof(shown), SPINS - 1 - j);
