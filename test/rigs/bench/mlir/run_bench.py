@@ -81,6 +81,10 @@ def kernels(tree, options, folder, report):
             file.write(parts[0] + text)
         row, results = [name], {}
         for variant, passes in VARIANTS.items():
+            # What others' passes leave is theirs: one kernel shows that they still run.
+            if options.smoke and name != "attention" and variant in ("hoisting", "stack", "both"):
+                row.append("-")
+                continue
             lowered = os.path.join(folder, f"{name}-{variant.replace(', ', '-')}.mlir")
             bench.build([tree.tool("mlir-opt"), f"--load-dialect-plugin={plugin_of(tree)}", "--verify-each",
                          f"--pass-pipeline=builtin.module({','.join((*passes, LOWER))})", source, "-o", lowered])
