@@ -86,6 +86,10 @@ static Words wordsFor(const LongCall &Long) {
     return {Long.Inside ? "calls through a pointer"
                         : "is called through a pointer",
             "call it after the release"};
+  case LongKind::Loop:
+    return {Long.Inside ? "repeats work without a small limit"
+                        : "has no small limit",
+            "limit what one section does, or take the items out first"};
   case LongKind::Fork:
     return {"copies the process",
             "release the lock before or take it in pthread_atfork"};
@@ -120,6 +124,16 @@ public:
   /// in no particular order.
   std::vector<const Stmt *> from(const SpinSite &Take) {
     return Take.IsGuard ? ofGuard(Take) : ofCall(Take);
+  }
+
+  /// Returns true if Loop releases the lock of Take on the way: its section is
+  /// one iteration.
+  bool releasesIn(const Stmt &Loop, const SpinSite &Take) const {
+    bool Found = false;
+    forEachStmt(&Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      Found |= releases(S, Take);
+    });
+    return Found;
   }
 
   /// Returns the site that S is, or to whose macro it belongs; else null.
@@ -347,6 +361,8 @@ void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
   for (const Stmt *S : In.from(Take)) {
     auto Long = LongIn.find(S);
     if (Long != LongIn.end() && !In.siteOf(S) &&
+        !(Long->second.Kind == LongKind::Loop && isLoop(S) &&
+          In.releasesIn(*S, Take)) &&
         Seen.insert(SM.getExpansionLoc(S->getBeginLoc())).second)
       Found.push_back(Long->second);
   }

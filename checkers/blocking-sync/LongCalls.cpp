@@ -29,14 +29,16 @@ static constexpr unsigned MaxDepth = 4;
 /// Maximum number of statements and expressions of a function that is examined.
 static constexpr unsigned MaxNodes = 3000;
 
-/// The size of a page of most processors, in bytes.
-static constexpr uint64_t PageSize = 4096;
-
 /// Returns what the name of a function says that it does; the function's
-/// definition is not visible.
+/// definition is not visible, or calls what is not.
 static std::optional<LongKind> byTellingName(const FunctionDecl &Callee) {
   StringRef Name = identifierOf(&Callee);
   SmallVector<std::string, 4> Words = wordsOf(Name);
+  // These say for whom it is, not what it does.
+  while (Words.size() > 1 && llvm::is_contained({"locked", "unlocked", "nolock",
+                                                 "internal", "impl"},
+                                                StringRef(Words.back())))
+    Words.pop_back();
   if (Words.empty() || Callee.getReturnType()->isFloatingType())
     return std::nullopt; // log2 computes a logarithm.
   auto Has = [&](std::initializer_list<StringRef> Any) {
@@ -130,27 +132,18 @@ static std::optional<uint64_t> bytesOf(const CallExpr &Call,
   return Value.Val.getInt().getLimitedValue();
 }
 
-/// Returns true for a `for` loop that advances by a page or more and writes
-/// memory.
-static bool touchesPages(const Stmt *S, const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(S);
-  auto *Step =
-      For ? dyn_cast_or_null<CompoundAssignOperator>(For->getInc()) : nullptr;
-  if (!Step || Step->getOpcode() != BO_AddAssign)
-    return false;
-  Expr::EvalResult Value;
-  if (Step->getRHS()->isValueDependent() ||
-      !Step->getRHS()->EvaluateAsInt(Value, Context) ||
-      Value.Val.getInt().getLimitedValue() < PageSize)
-    return false;
-  bool Writes = false;
-  forEachStmt(For->getBody(), [&](const Stmt *Below, ArrayRef<const Stmt *>) {
-    auto *Assign = dyn_cast<BinaryOperator>(Below);
-    Writes |= Assign && Assign->isAssignmentOp() &&
-              isa<ArraySubscriptExpr, UnaryOperator>(
-                  Assign->getLHS()->IgnoreParenCasts());
+/// Returns true if a definition that shows nothing long calls another unit: its
+/// own name says more than the body.
+static bool callsUnseen(const FunctionDecl &Definition) {
+  bool Found = false;
+  forEachStmt(Definition.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = calleeOf(Call);
+    Found |= Callee && !Callee->getBuiltinID() && !Callee->isNoReturn() &&
+             !Callee->isDefined() &&
+             classifyCall(*Call, *Callee) == CallEffect::Other;
   });
-  return Writes;
+  return Found;
 }
 
 std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
@@ -214,21 +207,21 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
     return std::nullopt;
   }
   const FunctionDecl *Definition = nullptr;
-  if (!Callee->isDefined(Definition) || Callee->isVirtualAsWritten()) {
-    auto [Where, IsNew] = Told.try_emplace(Callee->getCanonicalDecl());
-    if (IsNew)
-      Where->second = byTellingName(*Callee);
-    return Where->second
-               ? std::optional(LongCall{*Where->second, &Call, Quoted()})
-               : std::nullopt;
-  }
-  if (std::optional<LongCall> Inside = bodyOf(*Definition, Depth + 1)) {
-    LongCall Result{Inside->Kind, &Call, Quoted()};
-    Result.Inside = Inside->Inside ? Inside->Inside : Inside->Site;
-    Result.InsideWhat = Inside->Inside ? Inside->InsideWhat : Inside->What;
-    return Result;
-  }
-  return std::nullopt;
+  bool IsVisible =
+      Callee->isDefined(Definition) && !Callee->isVirtualAsWritten();
+  if (IsVisible)
+    if (std::optional<LongCall> Inside = bodyOf(*Definition, Depth + 1)) {
+      LongCall Result{Inside->Kind, &Call, Quoted()};
+      Result.Inside = Inside->Inside ? Inside->Inside : Inside->Site;
+      Result.InsideWhat = Inside->Inside ? Inside->InsideWhat : Inside->What;
+      return Result;
+    }
+  auto [Where, IsNew] = Told.try_emplace(Callee->getCanonicalDecl());
+  if (IsNew && (!IsVisible || callsUnseen(*Definition)))
+    Where->second = byTellingName(*Callee);
+  return Where->second
+             ? std::optional(LongCall{*Where->second, &Call, Quoted()})
+             : std::nullopt;
 }
 
 std::optional<LongCall> LongCalls::bodyOf(const FunctionDecl &Definition,
@@ -284,9 +277,7 @@ std::optional<LongCall> LongCalls::match(const Stmt *S, unsigned Depth) {
     }
     return std::nullopt;
   }
-  if (Depth <= 1 && touchesPages(S, Context))
-    return LongCall{LongKind::Pages, S, "a loop over pages"};
-  return std::nullopt;
+  return Depth <= 1 && isLoop(S) ? loop(*S) : std::nullopt;
 }
 
 } // namespace vfriendly::tidy

@@ -37,6 +37,9 @@ struct LongCall {
   std::string InsideWhat;
 };
 
+/// The size of a page of most processors, in bytes.
+inline constexpr uint64_t PageSize = 4096;
+
 /// Returns true if one of Parents is a block that ends the program: what it
 /// does before, nobody waits for.
 bool endsProgram(llvm::ArrayRef<const clang::Stmt *> Parents);
@@ -52,12 +55,19 @@ private:
   std::optional<LongCall> call(const clang::CallExpr &Call, unsigned Depth);
   std::optional<LongCall> bodyOf(const clang::FunctionDecl &Callee,
                                  unsigned Depth);
+  /// These are in LongLoops.cpp.
+  std::optional<LongCall> loop(const clang::Stmt &Loop);
+  bool hasNoSmallLimit(const clang::Stmt &Loop);
+  bool works(const clang::Stmt *S, unsigned Depth);
+  bool works(const clang::CallExpr &Call, bool IsTested, unsigned Depth);
 
   SpinLocks &Locks;
   const clang::ASTContext &Context;
   llvm::DenseMap<const clang::FunctionDecl *, std::optional<LongCall>> Known;
   /// What the names of functions of other units say.
   llvm::DenseMap<const clang::FunctionDecl *, std::optional<LongKind>> Told;
+  /// Whether a function does more than a step along a list.
+  llvm::DenseMap<const clang::FunctionDecl *, bool> Works;
 };
 
 } // namespace vfriendly::tidy

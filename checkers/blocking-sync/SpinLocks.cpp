@@ -50,14 +50,9 @@ bool isReleaseOfGuard(StringRef Name) {
          Name.equals_insensitive("leave") || Name.equals_insensitive("release");
 }
 
-SpinOp spinOpByName(StringRef Name) {
-  // Most names are rejected here, without allocation.
-  if (!Name.contains_insensitive("lock") &&
-      !Name.contains_insensitive("acquire") &&
-      !Name.contains_insensitive("release"))
-    return SpinOp::None;
-  SmallVector<std::string, 4> Words = wordsOf(Name);
-  if (!namesSpin(Words) || llvm::any_of(Words, [](StringRef W) {
+/// Returns what a function of this name does, if it is about a lock.
+static SpinOp opByWords(SmallVectorImpl<std::string> &Words) {
+  if (llvm::any_of(Words, [](StringRef W) {
         return isOneOf(W, {"init", "destroy", "try", "trylock", "is", "held",
                            "free", "get", "create", "delete", "owner", "new",
                            "test", "assert", "fini", "alloc", "wait"});
@@ -72,6 +67,47 @@ SpinOp spinOpByName(StringRef Name) {
   return isOneOf(Words.back(), {"lock", "acquire", "spinlock"})
              ? SpinOp::Acquire
              : SpinOp::None;
+}
+
+/// Most names are rejected here, without allocation.
+static bool maybeLocks(StringRef Name) {
+  return Name.contains_insensitive("lock") ||
+         Name.contains_insensitive("acquire") ||
+         Name.contains_insensitive("release");
+}
+
+SpinOp spinOpByName(StringRef Name) {
+  if (!maybeLocks(Name))
+    return SpinOp::None;
+  SmallVector<std::string, 4> Words = wordsOf(Name);
+  return namesSpin(Words) ? opByWords(Words) : SpinOp::None;
+}
+
+/// Returns true for a lock that says how long its waiters spin: it has a word
+/// that threads change at the same time, and a field with that name.
+static bool hasSpinField(QualType Lock) {
+  const RecordDecl *Record = Lock.isNull() ? nullptr : Lock->getAsRecordDecl();
+  if (!Record || !Record->isCompleteDefinition())
+    return false;
+  bool Shared = false, Spins = false;
+  for (const FieldDecl *Field : Record->fields()) {
+    QualType T = Field->getType();
+    if (T->isPointerType())
+      T = T->getPointeeType();
+    Shared |= T.isVolatileQualified() || isAtomicType(T);
+    Spins |= namesSpin(wordsOf(identifierOf(Field)));
+  }
+  return Shared && Spins;
+}
+
+/// Returns what a function of another unit does to its argument, if that is a
+/// lock which is spun on.
+static SpinOp opByArgument(const FunctionDecl &Callee) {
+  if (Callee.getNumParams() == 0 || !maybeLocks(identifierOf(&Callee)) ||
+      !hasSpinField(Callee.getParamDecl(0)->getType()->getPointeeType()))
+    return SpinOp::None;
+  SmallVector<std::string, 4> Words = wordsOf(identifierOf(&Callee));
+  return opByWords(Words);
 }
 
 /// Returns what a method of this name does, if its class is a spin lock: lock,
@@ -142,8 +178,7 @@ const ValueDecl *changedBy(const GCCAsmStmt &Asm) {
   return Object;
 }
 
-/// Returns true for `do ... while (0)`.
-static bool runsOnce(const Stmt &Loop, const ASTContext &Context) {
+bool runsOnce(const Stmt &Loop, const ASTContext &Context) {
   auto *Do = dyn_cast<DoStmt>(&Loop);
   bool Again = true;
   return Do && !Do->getCond()->isValueDependent() &&
@@ -313,6 +348,8 @@ SpinOp SpinLocks::of(const FunctionDecl *Callee, unsigned Depth) {
       namesSpin(wordsOf(identifierOf(Method->getParent()))))
     Op = methodByName(identifierOf(Method));
   const FunctionDecl *Definition = nullptr;
+  if (Op == SpinOp::None && !Callee->isDefined())
+    Op = opByArgument(*Callee);
   if (Op == SpinOp::None && Depth < MaxDepth &&
       !isa<CXXConstructorDecl>(Callee) && Callee->isDefined(Definition) &&
       !Definition->isDependentContext() &&

@@ -51,6 +51,9 @@ SpinOp spinOpByName(llvm::StringRef Name);
 
 bool isConstant(const clang::Expr *E, const clang::ASTContext &Context);
 
+/// Returns true for `do ... while (0)`.
+bool runsOnce(const clang::Stmt &Loop, const clang::ASTContext &Context);
+
 /// Returns the variable or field that assembly changes in memory; null if there
 /// is not exactly one.
 const clang::ValueDecl *changedBy(const clang::GCCAsmStmt &Asm);

@@ -163,10 +163,8 @@ public:
     auto *Call = dyn_cast<CallExpr>(S);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     if (!Callee) {
-      auto *For = dyn_cast<ForStmt>(S);
       Into.HasUnnamed |=
-          Call || isa<CXXNewExpr, CXXDeleteExpr>(S) ||
-          (For && isa_and_nonnull<CompoundAssignOperator>(For->getInc()));
+          Call || isa<CXXNewExpr, CXXDeleteExpr>(S) || isLoop(S);
       return;
     }
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {

@@ -29,6 +29,7 @@ enum class LongKind {
   Sleep,    ///< Sleeps or yields.
   Wait,     ///< Waits for a lock that may block, or for another thread.
   Callback, ///< Calls what does not show.
+  Loop,     ///< Repeats work without a small limit.
   Fork      ///< The child inherits a lock that nobody in it releases.
 };
 
