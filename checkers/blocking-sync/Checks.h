@@ -98,6 +98,15 @@ struct PipelineCheck final : SyncCheck {
   void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
+/// Reports signals that are sent while the mutex is held which the woken thread
+/// needs. With the option Broadcasts, broadcasts as well, whose threads wait
+/// for each other in any case.
+struct SignalLockedCheck final : SyncCheck {
+  using SyncCheck::SyncCheck;
+  void storeOptions(clang::tidy::ClangTidyOptions::OptionMap &Into) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
+};
+
 /// Reports loops that take a lock, test a condition, and sleep or yield before
 /// the next test, and waits whose timeout serves only to test a flag.
 class SleepPollCheck final : public SyncCheck {

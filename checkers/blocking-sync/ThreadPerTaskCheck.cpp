@@ -389,16 +389,22 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       bool IsJoinedLater = llvm::any_of(Joins, [&](const JoinPlace &Join) {
         return Join.Loop && Join.Loop != Loop;
       });
+      bool Accepts = false, IsJoinedHere = false;
       for (const SyncSite &S : F.Syncs) {
+        Accepts |=
+            S.Kind == SyncKind::Accept && llvm::is_contained(S.Parents, Loop);
         if (innermostLoop(S.Parents) != Loop)
           continue;
         bool IsSame = S.Object == Create.Object;
+        IsJoinedHere |= S.Kind == SyncKind::Join && IsSame && S.Object;
         Ends |=
             S.Kind == SyncKind::Accept ||
             (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
-      if (Ends && createsFew(Create, Loop, *F.Function, Context))
+      // The threads of one connection after another live as long as these.
+      if (Ends && ((Accepts && IsJoinedHere) ||
+                   createsFew(Create, Loop, *F.Function, Context)))
         continue;
       const Stmt *Forks =
           Ends ? nullptr : forksAndJoins(Create, Loop, Keeper, Joins, Context);

@@ -135,6 +135,9 @@ static SharedPlaces flagsOf(const Stmt &Loop) {
 /// in Result, but to test and to wait again.
 static bool onlyTests(const Stmt &Loop, const CallExpr &Wait,
                       const VarDecl *Result, const FunctionSync &F) {
+  // It gives up after the timeout: do ret = wait(...); while (!flag && !ret);
+  if (loopCondition(&Loop) && names(loopCondition(&Loop), Result))
+    return false;
   auto *Body = dyn_cast<CompoundStmt>(loopBody(&Loop));
   if (!Body)
     return plain(loopBody(&Loop)) == &Wait;

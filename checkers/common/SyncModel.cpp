@@ -13,6 +13,7 @@
 #include "checkers/common/WaitNeutral.h"
 #include "passes/analysis/common/TellingNames.h"
 
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
@@ -122,6 +123,32 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
   return std::nullopt;
 }
 
+/// Returns the operation of a method of which only the declaration is known:
+/// what clang's attributes for thread safety say, or a name of the standard
+/// library's conditions.
+std::optional<SyncKind> byDeclaration(const CXXMethodDecl &Method) {
+  if (Method.isDefined())
+    return std::nullopt;
+  if (auto *Takes = Method.getAttr<AcquireCapabilityAttr>();
+      Takes && !Takes->isShared() && !isa<CXXConstructorDecl>(Method))
+    return SyncKind::Lock;
+  if (Method.hasAttr<ReleaseCapabilityAttr>() &&
+      !isa<CXXDestructorDecl>(Method))
+    return SyncKind::Unlock;
+  return llvm::StringSwitch<std::optional<SyncKind>>(identifierOf(&Method))
+      .Case("notify_one", SyncKind::Signal)
+      .Case("notify_all", SyncKind::Broadcast)
+      .Default(std::nullopt);
+}
+
+/// Returns true for the constructor of a guard that clang's attributes for
+/// thread safety describe.
+bool isDeclaredGuard(const CXXConstructorDecl &Constructor) {
+  auto *Takes = Constructor.getAttr<AcquireCapabilityAttr>();
+  return Takes && !Takes->isShared() && !Constructor.isDefined() &&
+         Constructor.getParent()->hasAttr<ScopedLockableAttr>();
+}
+
 /// Returns true if Call is a std::async that starts a thread: without a policy
 /// libstdc++ and libc++ start one, too.
 bool startsAsync(const CallExpr &Call, const FunctionDecl &Callee) {
@@ -174,7 +201,10 @@ public:
             .JoinsItself = isStdClass(elementOf(*Member), {"jthread"});
         return;
       }
-      if (auto Kind = byMethod(*Member->getMethodDecl())) {
+      auto Kind = byMethod(*Member->getMethodDecl());
+      if (!Kind)
+        Kind = byDeclaration(*Member->getMethodDecl());
+      if (Kind) {
         SyncSite &Site =
             add(*Kind, Call, Member->getImplicitObjectArgument(), Parents);
         if (*Kind == SyncKind::Wait || *Kind == SyncKind::TimedWait)
@@ -252,7 +282,7 @@ private:
     const CXXRecordDecl *Class = Made.getConstructor()->getParent();
     // A second argument of oneTBB's may ask for a reader's lock.
     if ((isStdClass(Class, {"lock_guard", "unique_lock", "scoped_lock"}) ||
-         isTbbLock(*Class)) &&
+         isTbbLock(*Class) || isDeclaredGuard(*Made.getConstructor())) &&
         (Made.getNumArgs() == 1 ||
          (Made.getNumArgs() == 2 && isa<CXXDefaultArgExpr>(Made.getArg(1)))))
       add(SyncKind::Lock, &Made, Made.getArg(0), Parents);
@@ -288,6 +318,7 @@ private:
                           Site,
                           Into.Function,
                           objectOf(Object),
+                          ownerOf(Object),
                           nullptr,
                           {Parents.begin(), Parents.end()}});
     return Into.Syncs.back();

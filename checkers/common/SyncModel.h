@@ -56,6 +56,8 @@ struct SyncSite {
   /// The variable or field that is locked, waited on or woken; null if it has
   /// no name.
   const clang::ValueDecl *Object = nullptr;
+  /// The parameter to whose structure Object belongs; null if there is none.
+  const clang::ParmVarDecl *Owner = nullptr;
   /// The condition that a wait waits for, possibly negated; null if there is
   /// not exactly one.
   const clang::Expr *Predicate = nullptr;
@@ -134,6 +136,10 @@ private:
 /// Returns the variable or field that an expression names, through addresses,
 /// pointers and elements; null if there is none.
 const clang::ValueDecl *objectOf(const clang::Expr *E);
+
+/// Returns the parameter that E leads from: p for `&p->queue.lock`; null for
+/// the parameter itself and for all else.
+const clang::ParmVarDecl *ownerOf(const clang::Expr *E);
 
 /// Returns the condition of the loop around a wait; null if there is none.
 const clang::Expr *predicateOf(llvm::ArrayRef<const clang::Stmt *> Parents);

@@ -47,6 +47,23 @@ const ValueDecl *objectOf(const Expr *E) {
   }
 }
 
+const ParmVarDecl *ownerOf(const Expr *E) {
+  const Expr *Base = nullptr;
+  while (E) {
+    E = E->IgnoreParenCasts();
+    if (auto *Unary = dyn_cast<UnaryOperator>(E)) {
+      E = Unary->getSubExpr();
+    } else if (auto *Member = dyn_cast<MemberExpr>(E)) {
+      Base = Member;
+      E = Member->getBase();
+    } else {
+      break;
+    }
+  }
+  auto *Ref = dyn_cast_or_null<DeclRefExpr>(E);
+  return Base && Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
+}
+
 const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
   return loopCondition(innermostLoop(Parents));
 }

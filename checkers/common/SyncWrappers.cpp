@@ -16,8 +16,9 @@
 //   void delay(int ms) { ...; nanosleep(&time, 0); }     // sleeps, in its
 //   caller
 //
-// A method counts as an operation on its object only if it does nothing else
-// that synchronizes: push() of a queue, which locks and signals, is not a lock.
+// A method counts as an operation on its object, and a function as one on the
+// structure of its argument, only if it does nothing else that synchronizes:
+// push() of a queue, which locks and signals, is not a lock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -140,6 +141,8 @@ Subject Attribution::subjectOf(const SyncSite &Site,
   const FunctionDecl &F = *Wrapper.Function;
   if (auto *Parameter = dyn_cast_or_null<ParmVarDecl>(Site.Object))
     return {Subject::Parameter, Parameter->getFunctionScopeIndex()};
+  if (Site.Owner && doesNothingElse(Wrapper, Site))
+    return {Subject::Parameter, Site.Owner->getFunctionScopeIndex()};
   auto *Method = dyn_cast<CXXMethodDecl>(&F);
   if (Site.Kind == SyncKind::Sleep)
     return {onlySleeps(Wrapper) && !(Method && Method->isVirtual())
@@ -164,8 +167,13 @@ std::optional<SyncSite>
 Attribution::atCall(const SyncSite &Does, const FunctionSync &Wrapper,
                     const CallExpr &Call,
                     ArrayRef<const Stmt *> Parents) const {
-  SyncSite Site{Does.Kind, &Call,   nullptr,
-                nullptr,   nullptr, {Parents.begin(), Parents.end()}};
+  SyncSite Site{Does.Kind,
+                &Call,
+                nullptr,
+                nullptr,
+                nullptr,
+                nullptr,
+                {Parents.begin(), Parents.end()}};
   Subject On = subjectOf(Does, Wrapper);
   switch (On.Is) {
   case Subject::None:
@@ -174,6 +182,7 @@ Attribution::atCall(const SyncSite &Does, const FunctionSync &Wrapper,
     if (On.Index >= Call.getNumArgs())
       return std::nullopt;
     Site.Object = objectOf(Call.getArg(On.Index));
+    Site.Owner = ownerOf(Call.getArg(On.Index));
     break;
   case Subject::Object:
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
@@ -200,8 +209,13 @@ std::optional<SyncSite>
 Attribution::atConstruction(const SyncSite &Does, const FunctionSync &Wrapper,
                             const CXXConstructExpr &Made,
                             ArrayRef<const Stmt *> Parents) const {
-  SyncSite Site{Does.Kind, &Made,   nullptr,
-                nullptr,   nullptr, {Parents.begin(), Parents.end()}};
+  SyncSite Site{Does.Kind,
+                &Made,
+                nullptr,
+                nullptr,
+                nullptr,
+                nullptr,
+                {Parents.begin(), Parents.end()}};
   Subject On = subjectOf(Does, Wrapper);
   if (On.Is == Subject::Parameter && Does.Kind == SyncKind::Lock &&
       On.Index < Made.getNumArgs() && destructorDoes(Made, SyncKind::Unlock)) {

@@ -74,13 +74,22 @@ NameTells whatNameTells(StringRef Name) {
 
 bool namesWork(StringRef Name) {
   static constexpr StringLiteral Work[] = {
-      "run",   "process", "execute", "dispatch", "handle",   "drain",
-      "flush", "step",    "work",    "steal",    "progress", "dequeue",
-      "pop",   "take",    "recv",    "receive",  "accept"};
+      "run",   "process",   "execute", "dispatch", "handle",   "drain",
+      "flush", "step",      "work",    "steal",    "progress", "dequeue",
+      "pop",   "take",      "recv",    "receive",  "accept",   "connect",
+      "retry", "reconnect", "reopen",  "reinit"};
   // Compares whole words: run_tasks contains the word "run", but is_running
   // does not.
   return any_of(wordsOf(Name),
                 [](StringRef W) { return is_contained(Work, W); });
+}
+
+bool namesEnd(StringRef Name) {
+  static constexpr StringLiteral Ends[] = {
+      "stop",      "close",  "shutdown", "exit", "quit",    "terminate", "kill",
+      "interrupt", "freeze", "destroy",  "fini", "cleanup", "teardown"};
+  return any_of(wordsOf(Name),
+                [](StringRef W) { return is_contained(Ends, W); });
 }
 
 bool namesDevice(StringRef Name) {

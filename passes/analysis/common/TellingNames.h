@@ -36,6 +36,10 @@ NameTells whatNameTells(llvm::StringRef Name);
 /// idle wait.
 bool namesWork(llvm::StringRef Name);
 
+/// Returns true if the name suggests that the function ends or stops something,
+/// which happens seldom.
+bool namesEnd(llvm::StringRef Name);
+
 /// Returns true if the name suggests that the function works on a device:
 /// delay_us, read_reg. A loop that calls it and sleeps gives the device
 /// time, and waits for no thread.

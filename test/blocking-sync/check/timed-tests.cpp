@@ -133,6 +133,19 @@ bool until(std::chrono::steady_clock::time_point end) {
   return true;
 }
 
+// Not reported: the caller's limit ends the loop.
+bool take_before(const timespec *end) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t some = PTHREAD_COND_INITIALIZER;
+  int failed = 0;
+  pthread_mutex_lock(&lock);
+  do {
+    failed = pthread_cond_timedwait(&some, &lock, end);
+  } while (!quit && failed == 0);
+  pthread_mutex_unlock(&lock);
+  return failed == 0;
+}
+
 //===--- Sleeps in functions ----------------------------------------------===//
 
 void delay(unsigned ms) {
