@@ -41,7 +41,8 @@ UNKNOWN = [
 ]
 COMPILER = "clang-diagnostic-"
 LONGEST_ERRORS = 1 << 20  # bytes of stderr that are read
-DEFAULT_CHECKS = f"-*,{tools.DEFAULT}"  # tools.find() of the default of --checks
+# tools.find() of the default of --checks
+DEFAULT_CHECKS = (f"-*,{tools.DEFAULT}", f"-*,{tools.DEFAULT_WITH_BLOCKS}")
 FOREIGN = "another user's"  # in place of a digest
 LONGEST_POLL_MS = 2**31 - 1  # poll takes an int: 24 days
 
@@ -102,7 +103,7 @@ def checks(file: str, given: str) -> str:
     Only names that begin with vfriendly- count: a file that selects other checks with -* has not asked for none of
     these.
     """
-    if given != DEFAULT_CHECKS:
+    if given not in DEFAULT_CHECKS:
         return given
     for path, _ in configuration(file):
         try:

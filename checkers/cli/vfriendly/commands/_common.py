@@ -78,6 +78,7 @@ class Project:
     jobs: int
     began_ns: int
     options: argparse.Namespace
+    measured: profile.Profile | None = None
 
 
 def open_project(options: argparse.Namespace) -> Project:
@@ -87,7 +88,11 @@ def open_project(options: argparse.Namespace) -> Project:
     check_folder(getattr(options, "output", None))
     entries = database.read(options.build)
     units = entries.units
-    found = tools.find(options.clang_tidy, options.module, options.checks)
+    measured = profile.read(options.profile) if getattr(options, "profile", None) else None
+    checks = options.checks
+    if measured and checks == tools.DEFAULT and any(s.what == "memory" for s in measured.stacks):
+        checks = tools.DEFAULT_WITH_BLOCKS
+    found = tools.find(options.clang_tidy, options.module, checks)
     if options.remarks:
         found = tools.with_plugin(found, options.clang, options.plugin)
     root = os.path.realpath(options.root or scanning.project_root(units, options.build))
@@ -96,7 +101,7 @@ def open_project(options: argparse.Namespace) -> Project:
     store = _store(options)
     examiner = Examiner(found, store, options.timeout)
     return Project(units, entries, root, found, store, examiner,
-                   min(options.jobs or len(os.sched_getaffinity(0)), MOST_JOBS), time.time_ns(), options)
+                   min(options.jobs or len(os.sched_getaffinity(0)), MOST_JOBS), time.time_ns(), options, measured)
 
 
 def check_folder(output: str | None) -> None:
@@ -147,7 +152,6 @@ def _store(options: argparse.Namespace) -> cache.Cache:
 def scan(project: Project, units: list[Unit]) -> Result:
     """Returns the merged result of these units of the project."""
     options = project.options
-    measured = profile.read(options.profile) if getattr(options, "profile", None) else None
     runner = _runner(project)
     outcomes = scanning.outcomes_of(units, runner, options.quiet)
     chosen = set(units)
@@ -165,8 +169,8 @@ def scan(project: Project, units: list[Unit]) -> Result:
         runs = scanning.in_threads(compiler, project.jobs, compiler.stop)
         remarks.join(result.findings, scanning.remarks_of(wanted, runs), result.sources)
     project.store.files.save()
-    if measured:
-        joining.join(result, measured)
+    if project.measured:
+        joining.join(result, project.measured)
     return result
 
 
