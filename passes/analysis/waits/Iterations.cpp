@@ -341,7 +341,7 @@ void gatherProgress(LoopView &In, Gathered &G) {
                           return P.Plain && !P.OnlyLocates;
                         });
   for (PHINode &Phi : L.getHeader()->phis())
-    if (In.Causes.collect(&Phi).kinds() & Own) {
+    if (In.Causes.collect(&Phi).kinds() & (Own | Walks)) {
       G.Of.Effects.emplace_back();
       G.Of.Effects.back().Leaves =
           traceOf(Phi, L, Deciding.contains(&Phi), CountsElements);

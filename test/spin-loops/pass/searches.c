@@ -156,6 +156,15 @@ struct item *find_closed(long key) {
   }
 }
 
+// What it has found when the flag is set is used after the loop.
+struct item *find_until(struct item *p) {
+  while (!atomic_load(&closed)) {
+    __builtin_ia32_pause();
+    p = p->next;
+  }
+  return p;
+}
+
 //===--- Twins ------------------------------------------------------------===//
 
 // The words are polled, not their number.
