@@ -50,7 +50,8 @@ struct vf_rseq {
     };
   } control;
 };
-/* What every registered struct has: libc before 2.41 registers 32 bytes. */
+/* What every registered struct has: libc before 2.41 registers 32 bytes, to
+ * which Linux 7.2 does not offer the feature. */
 _Static_assert(sizeof(struct vf_rseq) == 32, "as the kernel has it");
 
 ptrdiff_t vf_slice_at; /* Zero: there is no such feature. */

@@ -18,7 +18,7 @@ import measure
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Last: that folder has more than what is wanted of it.
 sys.path.append(os.path.join(HERE, "..", ".."))
-from guest import initramfs, machine, packages  # noqa: E402
+from guest import Broken, initramfs, machine, packages  # noqa: E402
 
 SENTENCE = "Holders of a vf_mutex that lose their CPU, without and with longer time slices, in a guest of Linux 7."
 ALONE = False
@@ -55,7 +55,10 @@ def in_guest(tree, options, program, folder):
     initrd = initramfs.write(os.path.join(folder, "guest.cpio"), packages.busybox(os.path.join(tree.build, "guest")), {"bin/slices": program},
                              "\n".join(script) + "\n")
     progress = measure.Progress("slices")
-    lines = machine.boot(packages.qemu(), options.kernel, initrd, 1, MEGABYTES, virtual=True, seen=lambda line: progress.at(line))
+    try:
+        lines = machine.boot(packages.qemu(), options.kernel, initrd, 1, MEGABYTES, virtual=True, seen=progress.at)
+    except Broken as error:
+        raise bench.Broken(str(error))
     progress.end()
     print(f"Linux {lines[0]}, {options.threads} threads on one emulated CPU, {options.reps} runs of {options.ms} ms each")
     runs = iter([values(line) for line in lines if "holds=" in line])

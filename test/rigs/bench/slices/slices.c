@@ -2,14 +2,16 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How often holders of a mutex lose their CPU, and how often others wait for such a one:
+ * How often holders of a mutex lose their CPU, and how often others wait for
+ * such a one:
  *
  *   slices THREADS SECTION_STEPS THINK_STEPS MILLISECONDS
  *
- * A thread tells without a system call whether it was switched out: it points rseq_cs to a
- * sequence that it is not in, and the kernel clears that at a switch. Each thread registers
- * a struct rseq of its own, of the size that the kernel wants for slices, which glibc before
- * 2.41 does not; run it with GLIBC_TUNABLES=glibc.pthread.rseq=0. */
+ * A thread tells without a system call whether it was switched out: it points
+ * rseq_cs to a sequence that it is not in, and the kernel clears that at a
+ * switch. Each thread registers a struct rseq of its own, of the size that the
+ * kernel wants for slices, which glibc before 2.41 does not; run it with
+ * GLIBC_TUNABLES=glibc.pthread.rseq=0. */
 
 #define _GNU_SOURCE
 #include "common/slice.h"
@@ -37,12 +39,20 @@ struct area {
   uint16_t reserved;
   char more[96];
 };
-static __thread volatile struct area area __attribute__((tls_model("initial-exec"), aligned(128)));
-/* Version, flags, start, length, abort: the start is behind all code. */
-static const struct {
+static __thread volatile struct area area
+    __attribute__((tls_model("initial-exec"), aligned(128)));
+/* A sequence that nobody executes, and what follows the signature if it were
+ * interrupted. */
+__asm__(".pushsection .text\n"
+        "elsewhere_begin: .long 0\n"
+        ".long 0x53053053\n"
+        "elsewhere_abort: .long 0\n"
+        ".popsection");
+extern const char elsewhere_begin[], elsewhere_abort[];
+static struct {
   uint32_t version, flags;
   uint64_t start, length, abort;
-} elsewhere __attribute__((aligned(32))) = {0, 0, UINT64_C(0x7fff00000000), 16, UINT64_C(0x7ffe00000000)};
+} elsewhere __attribute__((aligned(32)));
 
 static vf_mutex mutex = VF_MUTEX_INIT;
 static uint64_t lost; /* how many holders were; under the mutex */
@@ -107,6 +117,9 @@ int main(int argc, char **argv) {
   think = strtoul(argv[3], NULL, 10);
   if (threads < 2 || threads > MAX_THREADS)
     return 2;
+  elsewhere.start = (uintptr_t)elsewhere_begin;
+  elsewhere.length = 4;
+  elsewhere.abort = (uintptr_t)elsewhere_abort;
   enter();
   vf_slice_find((char *)&area - (char *)__builtin_thread_pointer());
   pthread_t ids[MAX_THREADS], clock;
@@ -123,7 +136,9 @@ int main(int argc, char **argv) {
     all.granted += counts[i].granted;
   }
   pthread_join(clock, NULL);
-  printf("available=%d holds=%llu lost=%llu waited=%llu granted=%llu\n", vf_slice_at != 0, (unsigned long long)all.holds,
-         (unsigned long long)all.lost, (unsigned long long)all.waited, (unsigned long long)all.granted);
+  printf("available=%d holds=%llu lost=%llu waited=%llu granted=%llu\n",
+         vf_slice_at != 0, (unsigned long long)all.holds,
+         (unsigned long long)all.lost, (unsigned long long)all.waited,
+         (unsigned long long)all.granted);
   return 0;
 }
