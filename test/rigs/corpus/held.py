@@ -8,7 +8,8 @@ Runs the check on each file that has a label and prints how many harmful section
 how many of its reports stand at sections that are fine, with Wilson 95 % intervals, and which
 rows are wrong. A file that does not compile is named and counts for nothing.
 
-Projects of the set `second` are below second/ in DIR; held-units.tsv has the flags of their files.
+Projects of the sets `second` and `third` are below a folder of that name in DIR; held-units.tsv has the flags of their files, and the
+unit that includes a header. A file that is not there is one that did not compile.
 """
 
 import argparse
@@ -42,10 +43,14 @@ ROOTS = {
 }
 
 
+# Sets whose projects have folders of their own.
+LATER = ("second", "third")
+
+
 def units():
-    """(corpus, file) -> flags, of the second set."""
+    """(corpus, file) -> unit and flags, of the later sets."""
     with open(os.path.join(HERE, "held-units.tsv")) as file:
-        return {(row["corpus"], row["file"]): row["flags"].split() for row in csv.DictReader(file, delimiter="\t")}
+        return {(row["corpus"], row["file"]): (row["unit"] or row["file"], row["flags"].split()) for row in csv.DictReader(file, delimiter="\t")}
 
 
 def flags_of(corpus, root, file):
@@ -68,27 +73,32 @@ def main():
     parser.add_argument("--corpora", metavar="A,B", help="of " + ", ".join(ROOTS) + " [all]")
     parser.add_argument("--set", metavar="NAME", help="only this set of labels")
     options = parser.parse_args()
-    second = units()
-    known = {*ROOTS, *(corpus for corpus, _ in second)}
+    later = units()
+    with open(os.path.join(HERE, "held-labels.tsv")) as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    known = {r["corpus"] for r in rows}
     chosen = options.corpora.split(",") if options.corpora else sorted(known)
     unknown = [c for c in chosen if c not in known]
     if unknown:
         parser.error(f"no corpus {unknown[0]}: there are {', '.join(sorted(known))}")
-    with open(os.path.join(HERE, "held-labels.tsv")) as file:
-        rows = [r for r in csv.DictReader(file, delimiter="\t") if r["corpus"] in chosen and options.set in (None, r["set"])]
+    rows = [r for r in rows if r["corpus"] in chosen and options.set in (None, r["set"])]
     for row in rows:
-        if row["set"] == "second":
-            row["corpus"] = f"second/{row['corpus']}"
+        if row["set"] in LATER:
+            row["corpus"] = f"{row['set']}/{row['corpus']}"
     found, messages, broken = set(), {}, set()
     for corpus, name in sorted({(r["corpus"], r["file"]) for r in rows}):
-        is_second = corpus.startswith("second/")
-        folder = corpus if is_second else ROOTS[corpus][0]
+        of_set, _, short = corpus.partition("/")
+        folder = corpus if of_set in LATER else ROOTS[corpus][0]
         root = os.path.realpath(os.path.join(options.src, folder))
         if not os.path.isdir(root):
             sys.exit(f"held.py: --src must have {folder}: see README.md")
-        flags = second[corpus[len("second/"):], name] if is_second else flags_of(corpus, root, name)
-        run = subprocess.run(["clang-tidy-22", f"--load={os.path.realpath(options.module)}", "--checks=-*,vfriendly-blocking-sync-held", name, "--", "-w",
-                              *flags], cwd=root, capture_output=True, text=True)
+        unit, flags = later.get((short, name), (None, None)) if of_set in LATER else (name, flags_of(corpus, root, name))
+        if unit is None:
+            broken.add((corpus, name))
+            print(f"does not compile\t{corpus}\t{name}")
+            continue
+        run = subprocess.run(["clang-tidy-22", f"--load={os.path.realpath(options.module)}", "--config={}", "--checks=-*,vfriendly-blocking-sync-held",
+                              "--header-filter=.*", unit, "--", "-w", *flags], cwd=root, capture_output=True, text=True)
         if "error:" in run.stdout + run.stderr:
             broken.add((corpus, name))
             print(f"does not compile\t{corpus}\t{name}")
