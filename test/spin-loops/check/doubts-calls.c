@@ -24,6 +24,7 @@ int thing_take(struct thing *t, int *item);
 int thing_is_running(struct thing *t);
 int thingTakeNext(struct thing *t);
 int thing_process(struct thing *t);
+int thing_reinit(struct thing *t);
 uint64_t board_cycles(void);
 struct ops {
   void (*cpu_relax)(void);
@@ -116,6 +117,9 @@ void unseen_work(struct thing *t) {
   while (thing_stop(t) != 0)
     bus_delay_us(10);
   while (dev_busy(t))
+    usleep(10);
+  // A new attempt each time, by its name.
+  while (thing_reinit(t) != 0)
     usleep(10);
   // The argument advances: a walk.
   for (int i = 0; thing_busy(t, i); i++)
