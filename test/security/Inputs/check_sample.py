@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""check_sample.py PROGRAM: a program with libvfsample.so, which another user starts with and without the setuid bit of root.
+"""check_sample.py PROGRAM VARIABLE: a program with libvfsample.so or libvfblocks.so, which another user starts with and without the setuid bit of root.
 
 Only the one without the bit writes samples to the file that its user names."""
 
@@ -14,7 +14,7 @@ import tempfile
 
 from parts import NOBODY
 
-MAGIC, SIZE = 0x31656c706d617376, 1 << 20
+MAGIC, SIZE = {"VF_SAMPLE": 0x31656c706d617376, "VF_BLOCKS": 0x31736b636f6c6276}[sys.argv[2]], 1 << 20
 
 
 def samples(program, folder, mode, owner):
@@ -27,7 +27,7 @@ def samples(program, folder, mode, owner):
         file.write(struct.pack("<Q", MAGIC).ljust(SIZE, b"\0"))
     os.chmod(ring, 0o600)
     os.chown(ring, owner, owner)
-    subprocess.run([*NOBODY, copy], env={**os.environ, "VF_SAMPLE": ring}, check=True)
+    subprocess.run([*NOBODY, copy], env={**os.environ, sys.argv[2]: ring}, check=True)
     with open(ring, "rb") as file:
         return struct.unpack("<QQ", file.read(16))[1]
 
