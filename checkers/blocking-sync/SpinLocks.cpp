@@ -39,7 +39,7 @@ static bool namesSpin(ArrayRef<std::string> Words) {
   return llvm::any_of(Words,
                       [](StringRef W) {
                         return W == "spin" || W.starts_with("spinlock") ||
-                               W == "slock";
+                               W.starts_with("spinunlock") || W == "slock";
                       }) ||
          (Words.size() == 2 && Words[0] == "s" &&
           StringRef(Words[1]).ends_with("lock"));
@@ -62,7 +62,10 @@ static SpinOp opByWords(SmallVectorImpl<std::string> &Words) {
          isOneOf(Words.back(), {"irqsave", "irqrestore", "irq", "bh", "tm",
                                 "nested", "np", "explicit"}))
     Words.pop_back();
-  if (isOneOf(Words.back(), {"unlock", "release"}))
+  bool IsUndone = // csoundSpinUnLock, ss_spinunlock
+      StringRef(Words.back()).ends_with("unlock") ||
+      (Words.size() > 1 && Words[Words.size() - 2] == "un");
+  if (IsUndone || Words.back() == "release")
     return SpinOp::Release;
   return isOneOf(Words.back(), {"lock", "acquire", "spinlock"})
              ? SpinOp::Acquire

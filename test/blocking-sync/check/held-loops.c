@@ -148,3 +148,13 @@ void few_that_must(void) {
   }
   pthread_spin_unlock(&spin);
 }
+
+// A release in two words.
+typedef int own_lock;
+void ownSpinLock(own_lock *), ownSpinUnLock(own_lock *);
+void two_words(own_lock *l, void *(*get)(void)) {
+  // CHECK: :[[@LINE+1]]:3: warning: holds 'l' while 'get' is called through a pointer
+  ownSpinLock(l);
+  get();
+  ownSpinUnLock(l);
+}
