@@ -217,9 +217,14 @@ static inline void *count(void *block, size_t bytes) {
     return block;
   }
   int saved = errno;
-  if (until)
+  if (!until) // The thread's first.
+    choose_next();
+  if (until > 1) {
+    --until;
+  } else {
     sample(block, bytes, born);
-  choose_next();
+    choose_next();
+  }
   errno = saved;
   return block;
 }
