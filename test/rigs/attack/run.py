@@ -198,14 +198,17 @@ class Attack:
                 results.append(result)
             entry["runs"] += len(results)
             wrong = [r for r in results if r.seen not in allowed()]
-            longest = max(r.seconds for r in before)
+
+            def is_slow():
+                return min(r.seconds for r in results) > SLOWER * max(r.seconds for r in before) + SLOWER_S
+
             if wrong:
                 entry["differ"].append({
                     "way": way, "cpus": cpus, "times": len(wrong), "of": len(results), "status": wrong[0].status,
                     "output": wrong[0].output[-200:], "errors": wrong[0].errors[-200:]})
-            elif min(r.seconds for r in results) > SLOWER * longest + SLOWER_S:
+            elif is_slow() and runs_plainly() and is_slow():
                 entry["slow"].append({"way": way, "cpus": cpus, "seconds": round(results[0].seconds, 2),
-                                      "plain": round(longest, 2)})
+                                      "plain": round(max(r.seconds for r in before), 2)})
         entry["plain"] = [round(r.seconds, 2) for r in before]
         shutil.rmtree(folder, ignore_errors=True)
         return entry
@@ -244,10 +247,11 @@ class Kept:
                 os.remove(self._path)
 
     def read(self):
-        """Returns what these libraries gave: {(set-up, CPUs): result}."""
+        """Returns what these libraries gave: {(set-up, CPUs): result}. What could not be run is tried again."""
         with contextlib.suppress(FileNotFoundError), open(self._path, encoding="utf-8") as file:
             cells = [json.loads(line) for line in file if line.endswith("\n")]
-            return {(c["setup"], c["cpus"]): c["result"] for c in cells if c["libraries"] == self._libraries}
+            return {(c["setup"], c["cpus"]): c["result"] for c in cells
+                    if c["libraries"] == self._libraries and c["result"]["state"] == "run"}
         return {}
 
     def add(self, name, cpus, result):

@@ -126,7 +126,7 @@ PROGRAMS = [
     _python("spawn", "a pool of processes that were started"),
     _python("forkserver", "a pool of processes that a server forks"),
     _python("programs", "150 programs started by 8 threads"),
-    _python("fork-beside-threads", "100 forks beside threads that allocate"),
+    _python("fork-beside-threads", "30 forks beside threads that allocate"),
     _python("ctypes", "libc called through its own handle"),
     Setup("python-space", "16 threads in 400 MB of address space",
           f"ulimit -v 400000; python3 {SUBJECTS}/threads.py hand-over", ("python3",)),

@@ -54,7 +54,7 @@ def fork_beside_threads():
     for each in threads:
         each.start()
     ended = 0
-    for _ in range(100):
+    for _ in range(30):
         child = os.fork()
         if not child:
             bytearray(10000000)
