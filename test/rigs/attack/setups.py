@@ -146,7 +146,7 @@ PROGRAMS = [
     Setup("tar", "a pipe of programs with threads",
           "tar c /usr/include/linux 2> /dev/null | xz -T4 -1 | xz -dc -T4 | tar t | wc -l", ("xz",)),
     Setup("timeout", "a program that a signal ends", "timeout 1 sleep 5; echo $?"),
-    Setup("unshare", "a user namespace", "unshare -Ur id -u", ("unshare",)),
+    Setup("user-namespace", "a program in a user namespace", "unshare -Ur id -u", ("unshare",)),
     _map("valgrind", "an emulated processor", "g++", "", "valgrind -q --error-exitcode=3 ./map 2>&1 | tail -1"),
     _map("helgrind", "a checker of locks", "g++", "", "valgrind -q --tool=helgrind ./map 2>&1 | tail -1"),
     _map("asan", "gcc's AddressSanitizer", "g++", "-fsanitize=address", refused="AddressSanitizer"),
@@ -181,3 +181,4 @@ def _of_file(path):
 PRELOAD = [_of_file(path) for path in sorted(glob.glob(os.path.join(HERE, "preload", "*.c")))
            if not path.endswith(".library.c")]
 ALL = {each.name: each for each in PROGRAMS + PRELOAD}
+assert len(ALL) == len(PROGRAMS) + len(PRELOAD), "two set-ups have one name"
