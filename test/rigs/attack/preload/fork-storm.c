@@ -7,6 +7,8 @@
 #include "attack.h"
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+// Of the children: glibc's condition does not survive a fork while threads wait for it.
+static pthread_cond_t own = PTHREAD_COND_INITIALIZER;
 static volatile int stop;
 static long tok;
 static void *w(void *x) {
@@ -33,7 +35,7 @@ static void *w(void *x) {
 static void *cw(void *x) {
   pthread_mutex_lock(&m);
   *(int *)x = 1;
-  pthread_cond_broadcast(&c);
+  pthread_cond_broadcast(&own);
   pthread_mutex_unlock(&m);
   return 0;
 }
@@ -59,7 +61,7 @@ int main(void) {
         _exit(3);
       pthread_mutex_lock(&m);
       while (!go)
-        pthread_cond_wait(&c, &m);
+        pthread_cond_wait(&own, &m);
       pthread_mutex_unlock(&m);
       pthread_join(u, 0);
       _exit(0);
