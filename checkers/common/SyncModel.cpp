@@ -190,8 +190,7 @@ public:
     auto *Call = dyn_cast<CallExpr>(S);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     if (!Callee) {
-      Into.HasUnnamed |=
-          Call || isa<CXXNewExpr, CXXDeleteExpr>(S) || isLoop(S);
+      Into.HasUnnamed |= Call || isa<CXXNewExpr, CXXDeleteExpr>(S) || isLoop(S);
       return;
     }
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {

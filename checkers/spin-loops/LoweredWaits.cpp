@@ -200,10 +200,17 @@ static uint64_t maxIterations(const llvm::Loop &L, llvm::ScalarEvolution &SE) {
   SmallVector<llvm::BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
   uint64_t Most = UINT64_MAX;
-  for (llvm::BasicBlock *B : Exiting)
-    if (auto *Before = dyn_cast<llvm::SCEVConstant>(SE.getExitCount(&L, B)))
-      Most = std::min(Most, Before->getAPInt().getLimitedValue() +
+  for (llvm::BasicBlock *B : Exiting) {
+    const llvm::SCEV *Before = SE.getExitCount(&L, B);
+    // `i < 1000 && !plain` may be one branch. The most is known then, which of
+    // a bound that is no constant is the largest number of its type.
+    if (isa<llvm::SCEVCouldNotCompute>(Before))
+      Before = SE.getExitCount(&L, B, llvm::ScalarEvolution::ConstantMaximum);
+    auto *Number = dyn_cast<llvm::SCEVConstant>(Before);
+    if (Number && Number->getAPInt().getLimitedValue() < INT32_MAX)
+      Most = std::min(Most, Number->getAPInt().getLimitedValue() +
                                 (B == L.getLoopLatch()));
+  }
   return Most == UINT64_MAX ? 0 : Most;
 }
 
