@@ -123,10 +123,11 @@ def output(command: Sequence[str], cwd: str | None = None) -> tuple[int, str, st
     return done.returncode, done.stdout, done.stderr
 
 
-# Not run unless they are named: more than one in ten of what they reported in the first runs on projects that no check
-# was made for was false. Of `consecutive` five of six judged reports were of code that seldom runs, of `parallel-update`
-# all nine, of `growth` two of ten; `monitor` reported two locks that are taken again on purpose. Of `loop-allocation` 20
-# of 71 were: only a run tells what is hot, so it runs with a profile of the blocks. Of `signal-locked` three of ten were.
+# Not run unless they are named: more than one in ten of what they reported in the first runs on projects that no
+# check was made for was false. Of `consecutive` five of six judged reports were of code that seldom runs, of
+# `parallel-update` all nine, of `growth` two of ten; `monitor` reported two locks that are taken again on purpose. Of
+# `loop-allocation` 20 of 71 were: only a run tells what is hot, so it runs with a profile of the blocks. Of
+# `signal-locked` three of ten were.
 BY_REQUEST = ("heap-churn-consecutive", "heap-churn-growth", "blocking-sync-monitor", "blocking-sync-parallel-update",
               "blocking-sync-signal-locked", "heap-churn-loop-allocation")
 WITH_BLOCKS = ("heap-churn-growth", "heap-churn-loop-allocation")
