@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_waits.py FOLDER: machine code of several compilers that waits, and its twins that work."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -25,13 +26,14 @@ def found(program):
         if len(words) == 4 and words[3].startswith(("wait_", "work_")):
             begin, size = int(words[0], 16), int(words[1], 16)
             code = waits._code(program, begin, begin + size)
-            if any(waits.is_wait(program, i.address) for i in code):
+            # A loop has two instructions at least. Each is asked for by a disassembly of its own.
+            if any(waits.is_wait(program, i.address) for i in code[::2]):
                 names.add(words[3])
     return names
 
 
 def yields(program):
-    """A thread that yields while another one computes spins: in its own code, in libc, and in the kernel."""
+    """A thread that yields until another one has done something spins: in its own code, in libc, and in the kernel."""
     for tier in ((), ("--without-bpf",), ("--without-perf",)):
         file = FOLDER / "yields.json"
         subprocess.run([TOOL, "measure", "-q", *tier, "-o", str(file), "--", program, "wait"], cwd=FOLDER, check=True,
@@ -45,7 +47,9 @@ def yields(program):
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 WAITS = {"wait_word", "wait_atomic", "wait_pointer", "wait_yield", "wait_std_yield"}
-for compiler in filter(shutil.which, ("g++", "clang++-22", "clang++")):
+# One compiler may have two names.
+compilers = {os.path.realpath(path): name for name in ("clang++", "clang++-22", "g++") if (path := shutil.which(name))}
+for compiler in compilers.values():
     for level in ("-O0", "-O1", "-O2"):
         program = str(FOLDER / f"{compiler}{level}")
         subprocess.run([compiler, level, "-g", "-std=c++17", "-pthread", str(SOURCE), "-o", program], check=True)
