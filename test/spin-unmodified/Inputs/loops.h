@@ -74,7 +74,8 @@ LOOP(fetch_or) { while (atomic_fetch_or(&taken, 1) & 1); }
 LOOP(fetch_add_zero) { while (!atomic_fetch_add(&a_int, 0)) PAUSE; }
 LOOP(ticket) { unsigned me = 7; while (atomic_load_explicit(&serving, memory_order_acquire) != me); }
 LOOP(ticket_taken) { unsigned me = atomic_fetch_add(&next_ticket, 1); while (atomic_load(&serving) != me) PAUSE; }
-LOOP(ticket_back_off) { unsigned me = 1006, is; while ((is = atomic_load(&serving)) != me) for (unsigned i = 0; i < (me - is) * 4; ++i) PAUSE; }
+// Two iterations must fit into STEPS_MAX of prove.c, at -O0, too, where a pause takes eleven instructions.
+LOOP(ticket_back_off) { unsigned me = 1006, is; while ((is = atomic_load(&serving)) != me) for (unsigned i = 0; i < (me - is) * 2; ++i) PAUSE; }
 static _Atomic(struct node *) tail;
 LOOP(mcs) { struct node mine = {0, 0, {0}}; atomic_exchange(&tail, &mine); while (!mine.ready) PAUSE; }
 LOOP(clh) { struct node *before = &second; while (!before->ready); }
