@@ -16,17 +16,16 @@
 // A program that brings an allocator of its own in its executable is not seen,
 // as nothing calls these functions then.
 #define _GNU_SOURCE
+#include "ring.h"
+
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,7 +37,6 @@
 #define STACK 2048
 #define REGISTERS 17
 #define MAGIC 0x31736b636f6c6276 // "vblocks1"
-#define HEADER 4096
 #define SAMPLES 256
 // At most one of so many blocks is left out: with 20 million blocks a second,
 // 5,000 samples a second.
@@ -336,24 +334,11 @@ __attribute__((constructor)) static void start(void) {
   int saved = errno;
   if (!next_malloc)
     look_up();
-  // Not in a program that gives its user more rights: the user would choose a
-  // file for it to write.
-  const char *name = secure_getenv("VF_BLOCKS");
-  int file =
-      name ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-  struct stat status;
-  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-      status.st_size >= (off_t)(HEADER + sizeof(struct slot))) {
-    char *mapped =
-        mmap(NULL, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (mapped != MAP_FAILED && ((struct head *)mapped)->magic == MAGIC) {
-      slots = (struct slot *)(mapped + HEADER);
-      slot_count = (status.st_size - HEADER) / sizeof(struct slot);
-      __register_atfork(NULL, NULL, in_child, NULL);
-      head = (struct head *)mapped;
-    }
+  char *mapped = map_ring("VF_BLOCKS", MAGIC, sizeof(struct slot), &slot_count);
+  if (mapped) {
+    slots = (struct slot *)(mapped + RING_HEADER);
+    __register_atfork(NULL, NULL, in_child, NULL);
+    head = (struct head *)mapped;
   }
-  if (file >= 0)
-    close(file);
   errno = saved;
 }

@@ -23,9 +23,10 @@
 // is too small for a signal. A program that filters its own system calls may be
 // ended by timer_create in its new threads.
 #define _GNU_SOURCE
+#include "ring.h"
+
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -33,8 +34,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -51,7 +50,6 @@
 #define STACK 2048
 #define REGISTERS 17
 #define MAGIC 0x31656c706d617376 // "vsample1"
-#define HEADER 4096
 // Bytes of a stack below which its thread has no timer: with AVX-512 or AMX, a
 // signal takes up to 11 KiB of it.
 #define LEAST_STACK (64 << 10)
@@ -328,34 +326,20 @@ static int unused_signal(void) {
 __attribute__((constructor)) static void start(void) {
   int saved = errno;
   look_up();
-  // Not in a program that gives its user more rights: the user would choose a
-  // file for it to write.
-  const char *name = secure_getenv("VF_SAMPLE");
-  int file =
-      name ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-  struct stat status;
-  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-      status.st_size >= (off_t)(HEADER + sizeof(struct slot))) {
-    char *mapped =
-        mmap(NULL, status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    number = unused_signal();
-    if (mapped != MAP_FAILED && number &&
-        ((struct head *)mapped)->magic == MAGIC) {
-      slots = (struct slot *)(mapped + HEADER);
-      slot_count = (status.st_size - HEADER) / sizeof(struct slot);
-      struct sigaction action = {.sa_sigaction = on_signal,
-                                 .sa_flags =
-                                     SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-      next_action(number, &action, NULL);
-      sigset_t inherited;
-      next_mask(SIG_BLOCK, NULL, &inherited);
-      blocked = sigismember(&inherited, number) == 1;
-      pthread_atfork(NULL, NULL, in_child);
-      ring = (struct head *)mapped;
-      begin();
-    }
+  char *mapped = map_ring("VF_SAMPLE", MAGIC, sizeof(struct slot), &slot_count);
+  number = mapped ? unused_signal() : 0;
+  if (number) {
+    slots = (struct slot *)(mapped + RING_HEADER);
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags =
+                                   SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    next_action(number, &action, NULL);
+    sigset_t inherited;
+    next_mask(SIG_BLOCK, NULL, &inherited);
+    blocked = sigismember(&inherited, number) == 1;
+    pthread_atfork(NULL, NULL, in_child);
+    ring = (struct head *)mapped;
+    begin();
   }
-  if (file >= 0)
-    close(file);
   errno = saved;
 }
