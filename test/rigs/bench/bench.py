@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+import measure
+
 
 class Broken(Exception):
     """The benchmark cannot give a result: a build failed, a payload was wrong.
@@ -70,6 +72,14 @@ class Tree:
     def preloads(self):
         """What a server runs with that nobody builds again."""
         return [os.path.join(self.lib, name) for name in ("libvfpthread.so", "libvfmalloc.so")]
+
+
+def checked(*command, timeout):
+    """Runs a program that prints values, and returns the run (measure.Run)."""
+    one = measure.run([str(word) for word in command], timeout)
+    if one.status != "ok" or not one.values:
+        raise Broken(f"{' '.join(map(str, command))}: {one.status} {one.output}{one.errors}")
+    return one
 
 
 def build(command):

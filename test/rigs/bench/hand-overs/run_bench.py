@@ -35,13 +35,6 @@ def compiled(tree, folder, name, source, *flags):
     return program
 
 
-def checked(*command):
-    one = measure.run([str(word) for word in command], TIMEOUT_S)
-    if one.status != "ok" or not one.values:
-        raise bench.Broken(f"{' '.join(map(str, command))}: {one.status} {one.output}{one.errors}")
-    return one
-
-
 def of(runs, key):
     return [one.values[key] for one in runs]
 
@@ -84,13 +77,13 @@ def main(tree, options, out):
     report = bench.Report("hand-overs", tree, out, {"smoke": options.smoke, "reps": options.reps, "wakes": options.wakes})
     progress = measure.Progress("hand-overs")
     progress.at("turns")
-    runs = measure.in_turn({n: (lambda p=p: checked(p, turns)) for n, p in programs.items()}, options.reps)
+    runs = measure.in_turn({n: (lambda p=p: bench.checked(p, turns, timeout=TIMEOUT_S)) for n, p in programs.items()}, options.reps)
     report.samples(runs, part="turns")
     found = {}
     for milliseconds, number in waits.items():
         progress.at(f"waits of {milliseconds} ms")
         found[milliseconds] = measure.in_turn(
-            {how: (lambda h=how: checked(wakes, h, milliseconds, number)) for how in ("futex", "vf")}, options.wakes)
+            {how: (lambda h=how: bench.checked(wakes, h, milliseconds, number, timeout=TIMEOUT_S)) for how in ("futex", "vf")}, options.wakes)
         report.samples(found[milliseconds], part="wakes", ms=milliseconds)
     progress.end()
     print(f"{options.reps} runs of {turns} turns, {options.wakes} of each wait; medians")

@@ -28,13 +28,6 @@ def options(parser):
     parser.add_argument("--threads", type=int, default=4 * bench.cpus(), metavar="N", help="[%(default)s, four for each CPU]")
 
 
-def checked(*command):
-    one = measure.run([str(word) for word in command], TIMEOUT_S)
-    if one.status != "ok" or not one.values:
-        raise bench.Broken(f"{' '.join(map(str, command))}: {one.status} {one.output}{one.errors}")
-    return one
-
-
 def main(tree, options, out):
     if options.reps < 1 or not 1 <= options.threads <= 64:
         raise bench.Usage("--reps must be at least 1, --threads between 1 and 64")
@@ -47,7 +40,7 @@ def main(tree, options, out):
     bench.build([tree.tool("clang"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-pthread", "-I", os.path.join(tree.source, "runtime", "include"),
                  os.path.join(HERE, "s_lock.c"), "-o", program, *tree.link_flags()])
     report = bench.Report("held", tree, out, {"smoke": options.smoke, "reps": options.reps, "threads": options.threads})
-    runs = measure.in_turn({m: (lambda m=m: checked(program, m, options.threads, blocks)) for m in MODES}, options.reps)
+    runs = measure.in_turn({m: (lambda m=m: bench.checked(program, m, options.threads, blocks, timeout=TIMEOUT_S)) for m in MODES}, options.reps)
     report.samples(runs)
     rows = []
     for mode, each in runs.items():

@@ -27,13 +27,6 @@ def options(parser):
     parser.add_argument("--reps", type=int, default=20, metavar="N", help="pairs of runs [%(default)s]")
 
 
-def checked(*command):
-    one = measure.run([str(word) for word in command], TIMEOUT_S)
-    if one.status != "ok" or not one.values:
-        raise bench.Broken(f"{' '.join(map(str, command))}: {one.status} {one.output}{one.errors}")
-    return one
-
-
 def main(tree, options, out):
     if options.reps < 1:
         raise bench.Usage("--reps must be at least 1")
@@ -50,7 +43,7 @@ def main(tree, options, out):
         if cpus > bench.cpus():
             continue
         words = [cpus, gap * 1000, work * 1000, items, *(["answer"] if answers else [])]
-        runs = measure.in_turn({m: (lambda m=m: checked(program, m, *words)) for m in ("held", "after")}, options.reps)
+        runs = measure.in_turn({m: (lambda m=m: bench.checked(program, m, *words, timeout=TIMEOUT_S)) for m in ("held", "after")}, options.reps)
         cell = {"cpus": cpus, "gap_us": gap, "work_us": work, "answers": answers}
         report.samples(runs, **cell)
         values = {key: [[one.values[key] for one in runs[m]] for m in ("held", "after")] for key in ("ns", "cpu_ns", "sleeps")}
