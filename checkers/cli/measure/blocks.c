@@ -193,7 +193,8 @@ __attribute__((noinline)) static void sample(void *block, size_t bytes,
   s->size = readable(r[7]);
   memcpy(s->stack, (const void *)r[7], s->size);
   atomic_fetch_add_explicit(&head->sampled, 1, memory_order_relaxed);
-  // Set before the block can be found: whoever frees it comes later.
+  // Must precede the store to `live`, by which the thread that frees the block
+  // finds this slot.
   s->block = (uint64_t)(uintptr_t)block;
   atomic_store_explicit(&s->state, LIVE, memory_order_release);
   size_t place = place_of(block);

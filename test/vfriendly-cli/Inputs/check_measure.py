@@ -152,7 +152,7 @@ def waited_for():
     """Whom the others waited for is named, with the time."""
     profile, said, out = measure("waited", "./waited")
     slow = profile.crowd.names["slow"]
-    # Beside other work, a result may be there before it is waited for, and whoever is woken waits for a CPU.
+    # Beside other work, a result may be ready before the wait for it, and a woken thread may wait for a CPU.
     # One more waits for its end.
     assert 0 < slow["ended"] <= 21, slow
     near(slow["ended_s"], said["waited"], TIME, "waited", profile.run_delay_s)
