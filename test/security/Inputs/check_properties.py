@@ -73,7 +73,7 @@ def never_a_traceback(verb, words, rows, kept, index, exported, base, status):
     store.mkdir(mode=0o700)
     (store / "files.json").write_text(json.dumps(index))
 
-    def ran(child, cwd, timeout, children=None):
+    def ran(child, cwd, timeout, children=None, variables=None):
         assert all(isinstance(w, str) and b"\0" not in os.fsencode(w) for w in child)
         for w in child:
             if w.startswith("--export-fixes="):
