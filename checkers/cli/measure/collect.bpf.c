@@ -185,7 +185,7 @@ static void emit(u32 kind, u32 each, u64 now, struct pt_regs *user,
   s->head.kind = kind, s->head.each = each, s->head.ns = now;
   s->head.process = id >> 32, s->head.thread = id;
   s->head.call = kernel ? call_of(user) : -1;
-  s->kernel = kernel;
+  s->kernel = kernel, s->cpu = bpf_get_smp_processor_id();
   struct pt_regs r = {};
   bpf_core_read(&r, sizeof(r), user);
   u64 order[REGISTERS] = {r.ax,  r.dx,  r.cx,  r.bx,  r.si,  r.di,

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 typedef __u8 u8;
+typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 
@@ -117,7 +118,8 @@ struct head {
 
 struct sample {
   struct head head;
-  u32 kernel, size;
+  u16 kernel, cpu;
+  u32 size;
   u64 registers[REGISTERS]; // in the order of DWARF, then ip
   u8 stack[STACK];
 };

@@ -28,6 +28,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -65,7 +66,7 @@ struct slot {
   _Atomic uint32_t state;
   uint32_t process, thread, each;
   uint64_t ns;
-  uint64_t size;
+  uint32_t size, cpu;
   uint64_t registers[REGISTERS]; // in the order of DWARF, then ip
   unsigned char stack[STACK];
 };
@@ -134,6 +135,7 @@ static void sample(const siginfo_t *info, const ucontext_t *context) {
   s->thread = thread;
   s->each = 1 + (info->si_overrun > 0 ? info->si_overrun : 0);
   s->ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+  s->cpu = (uint32_t)sched_getcpu(); // The vDSO's, too, or of struct rseq.
   const greg_t *registers = context->uc_mcontext.gregs;
   for (int i = 0; i < REGISTERS; i++)
     s->registers[i] = registers[order[i]];

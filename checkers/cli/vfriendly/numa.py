@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vfriendly.errors import Refused
+from vfriendly.measuring.machine import is_virtual
 
 # Limits of an imbalance in percent, for the machine of the thesis with eight nodes: low up to 85,
 # moderate up to 130. The scaling to other numbers of nodes is not the thesis', which says that a class
@@ -167,9 +168,7 @@ def machine() -> list[str]:
 
 
 def _is_opaque() -> bool:
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        virtual = re.search(r"^flags\s*:.*\bhypervisor\b", file.read(), re.M)
-    return bool(virtual) and not os.path.exists("/sys/firmware/acpi/tables/SRAT")
+    return is_virtual() and not os.path.exists("/sys/firmware/acpi/tables/SRAT")
 
 
 def process(pid: str) -> int:

@@ -58,7 +58,7 @@ def slack(profile, seconds):
     loop. Four of it fail in one of 16,000 comparisons.
     """
     waited = (profile.run_delay_s or 0) > 10 * profile.period_s
-    return 10 * profile.period_s + profile.steal_s + (4 * math.sqrt(seconds * profile.period_s) if waited else 0)
+    return 10 * profile.period_s + (profile.steal_s or 0) + (4 * math.sqrt(seconds * profile.period_s) if waited else 0)
 
 
 def counts_within(profile):
@@ -86,6 +86,10 @@ def in_c():
     spins(profile, "shared.c", lines_of("shared.c")["shared spin"], said["shared"])
     assert at(profile, "spin", "truth.c", range(lines["work"] - 1, lines["work"] + 1)) == (0, 0), "work was taken for a wait"
     assert at(profile, "cpu", "truth.c", range(lines["work"] - 1, lines["work"] + 1))[0] > 3
+    # Each sample has its CPU.
+    spun, ran = (sum(row[key] for row in profile.by_cpu.values()) for key in ("spin_s", "run_s"))
+    near(spun, profile.seconds_of("spinning")["cpu"], 1e-9, "spun on the CPUs")
+    near(ran, profile.user_s + profile.system_s, TIME, "ran on the CPUs", slack(profile, said["spun"]))
     assert "spinning" in out.splitlines()[0] or "spinning" in out.splitlines()[1], out
     if TIER == "user":
         return

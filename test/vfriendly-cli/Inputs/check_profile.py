@@ -17,11 +17,11 @@ from unittest import mock
 import jsonschema
 from project import Project
 from vfriendly import numa
-from vfriendly.measuring import perf, pprof, sites, table
+from vfriendly.measuring import machine, perf, pprof, sites, table, vcpus
 from vfriendly.measuring import profile as profiles
 from vfriendly.measuring.nodes import Nodes, pages_by_node
 from vfriendly.measuring.processes import Processes
-from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
+from vfriendly.measuring.profile import PARTS, Profile, Stack, Timed, read, timeline
 from vfriendly.measuring.symbols import Frame
 from vfriendly.measuring.threads import Crowd
 from vfriendly.measuring.waits import Waits
@@ -42,14 +42,46 @@ def profile_of(root, *stacks):
 
 def times():
     """Only time on CPUs is shown; samples just before and after the wall time are in its first and last part."""
-    rows = [(9 * 10**9, stack("cpu", "other", 1, 0.25)), (10 * 10**9, stack("spin", "spinning", 1, 0.5)),
-            (12 * 10**9 - 1, stack("kernel", "page faults", 1, 1.0)), (13 * 10**9, stack("spin", "spinning", 1, 2.0)),
-            (11 * 10**9, stack("block", "blocking", 1, 4.0))]
+    rows = [Timed(9 * 10**9, 0, stack("cpu", "other", 1, 0.25)), Timed(10 * 10**9, 0, stack("spin", "spinning", 1, 0.5)),
+            Timed(12 * 10**9 - 1, 1, stack("kernel", "page faults", 1, 1.0)),
+            Timed(13 * 10**9, 1, stack("spin", "spinning", 1, 2.0)), Timed(11 * 10**9, 1, stack("block", "blocking", 1, 4.0))]
+    by_cpu(rows)
     found = timeline(rows, 10 * 10**9, 2.0)
     assert {name: {i: s for i, s in enumerate(row) if s} for name, row in found.items()} == {
         "work": {0: 0.25}, "spinning": {0: 0.5, PARTS - 1: 2.0}, "page faults": {PARTS - 1: 1.0}}, found
     assert timeline(rows, 0, 0.0) == {}
     return found
+
+
+def by_cpu(timed):
+    """Running and waiting are shares of what the kernel has counted; what no source has is unknown, and has a reason."""
+    found = vcpus.rows(timed, 7.5, {0: 1.0, 1: 3.0}, 8.0, {0: 0.5}, {}, True)
+    assert found == {"0": {"run_s": 1.5, "spin_s": 0.5, "delay_s": 2.0, "steal_s": 0.5},
+                     "1": {"run_s": 6.0, "spin_s": 2.0, "delay_s": 6.0, "steal_s": None}}, found
+    [said] = vcpus.missing(found)
+    assert said.startswith("steal: "), said
+    shown = replace(profile_of(""), by_cpu=found)
+    head, first, second = table.rows_by_cpu(shown)
+    assert first == ["1", "6.00 s", "150.0 %", "2.00 s", "6.00 s", "unknown"] and second[0] == "0" and len(head) == 6, first
+    assert "and 1 more CPUs" in table.lines(shown, 1) and "and 1 more CPUs" not in table.lines(shown, 2)
+    # Without samples, by looks; without these, nothing is known. Less than was seen there cannot be.
+    found = vcpus.rows([], 2.0, {}, None, {3: 0.0}, {3: 1.0}, True)
+    assert found == {"3": {"run_s": 2.0, "spin_s": None, "delay_s": None, "steal_s": 0.0}}, found
+    assert vcpus.missing(found)[0].startswith("how long threads waited") and len(vcpus.missing(found)) == 1
+    assert vcpus.rows([], 2.0, {}, 1.0, {}, {}, True) == {} and vcpus.missing({}) == []
+    assert vcpus.rows(timed, 1.0, {}, 1.0, {}, {}, False)["1"] == {
+        "run_s": 3.0, "spin_s": None, "delay_s": 0.0, "steal_s": None}
+
+
+def steal():
+    """0 since the start of a virtual machine is not known, as many hosts never tell; 0 since a moment ago is 0."""
+    with mock.patch.object(machine, "is_virtual", lambda: True):
+        before, after = machine.Machine(1.0, None, {0: 0.5, 1: 0.5}), machine.Machine(1.5, None, {0: 0.5, 1: 1.0, 2: 0.0})
+        assert after.since(before) == machine.Machine(0.5, None, {0: 0.0, 1: 0.5}), after.since(before)
+        none = machine.Machine(0.0, 2.0, {0: 0.0})
+        assert none.since(none) == machine.Machine(None, 0.0), none.since(none)
+    with mock.patch.object(machine, "is_virtual", lambda: False):
+        assert none.since(none) == machine.Machine(0.0, 0.0, {0: 0.0}), none.since(none)
 
 
 def little_seen():
@@ -319,6 +351,7 @@ def main():
     one_and_many()
     versions_of_tools()
     found = times()
+    steal()
     little_seen()
     unknown()
     crowds()
@@ -345,6 +378,7 @@ def main():
     file = project.root / "p.json"
     whole = profile_of(project.root, *stacks)
     whole.timeline = found
+    whole.by_cpu = {"1": {"run_s": 3.5, "spin_s": 2.5, "delay_s": 0.25, "steal_s": None}}
     file.write_text(whole.to_json())
     assert read(str(file)) == whole
     schema(file.read_text())
@@ -371,6 +405,7 @@ def main():
     # The first and the last part have two bars each, and the costliest places come first.
     assert page.count("from 0.00 s") == 2 and page.count("from 3.96 s") == 2 and "overhead, measured" in page
     assert "<li><b>2.00 s</b> (50.0 %)" in page.split("Places, the most costly first")[1][:60]
+    assert "<th>CPU</th>" in page and "<td>1</td><td>3.50 s</td><td>87.5 %</td><td>2.50 s</td><td>250.0 ms</td><td>unknown</td>" in page
     assert 'class="spinning"' in page and 'class="data-sharing"' in page
     for text, told in (("{", "is no profile"), ("[" * 100000, "is no profile"), ('{"vfriendly": "trial"}', "is no profile"),
                        (file.read_text().replace('"version": 1', '"version": 99'), "of another version")):

@@ -94,6 +94,7 @@ def crowds():
         # The cause has the second line.
         assert re.search("CPU time|sample", out.splitlines()[1]) and "\\n" not in out, out
         assert profile.run_delay_s and "threads that could run, for one CPU" in out, out
+        on_one(profile, out)
         hog = subprocess.Popen(["taskset", "-c", str(ONE), "sh", "-c", "while :; do :; done"])
         try:
             profile, out = measured("./crowd", "1", "io_thd_1", tier=tier)
@@ -101,6 +102,34 @@ def crowds():
             hog.kill()
             hog.wait()
         assert not profile.crowd.is_crowded and "share" not in out.splitlines()[0], (tier, profile.crowd, out)
+
+
+def on_one(profile, out, waits=2):
+    """The time of threads on one CPU is that CPU's; taskset itself has begun on any."""
+    cpu = profile.user_s + profile.system_s
+    row = profile.by_cpu[str(ONE)]
+    assert 0.9 * cpu <= row["run_s"] <= sum(r["run_s"] for r in profile.by_cpu.values()) < 1.05 * cpu + 0.02, profile.by_cpu
+    # Four threads that share it wait three times as long as it runs, or longer, as others run on it, too.
+    assert row["delay_s"] > waits * row["run_s"], profile.by_cpu
+    assert sum(r["delay_s"] for r in profile.by_cpu.values()) < 1.05 * profile.run_delay_s, profile.by_cpu
+    assert (row["steal_s"] is None) == any(line.startswith("steal: ") for line in profile.missing), profile.missing
+    [shown] = [line for line in out.splitlines() if re.match(rf" +{ONE}  ", line)]
+    assert "threads waited for it" in out and ("unknown" in shown) == (None in row.values()), out
+
+
+def without_samples():
+    """Where no sample is taken, time by CPU is that of looks at the threads, and their spins are unknown."""
+    child = subprocess.Popen(["taskset", "-c", str(ONE), "./crowd", "4", "crowd", "60"], cwd=FOLDER)
+    try:
+        file = FOLDER / "looks.json"
+        out = subprocess.run([TOOL, "measure", "-q", "--without-perf", "-o", str(file), "-p", str(child.pid), "--seconds", "1"],
+                             check=True, capture_output=True, text=True).stdout
+    finally:
+        child.kill()
+        child.wait()
+    profile = profiles.read(str(file))
+    assert list(profile.by_cpu) == [str(ONE)] and profile.by_cpu[str(ONE)]["spin_s"] is None, profile.by_cpu
+    assert any(line.startswith("where CPU time goes: ") for line in profile.missing), profile.missing
 
 
 def ended():
@@ -147,5 +176,6 @@ for name, to in (("memcached", "/bin/true"), ("python3", sys.executable)):
 options()
 table()
 crowds()
+without_samples()
 ended()
 remedy()

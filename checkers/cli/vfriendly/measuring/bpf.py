@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vfriendly import tools
@@ -43,10 +43,14 @@ class Unavailable(Exception):
 
 @dataclass
 class Totals:
-    """Counts and nanoseconds of (process, kind, system call)."""
+    """Counts and nanoseconds of (process, kind, system call), and nanoseconds in which threads waited for each CPU.
 
-    count: Counter[tuple[int, int, int]]
-    ns: Counter[tuple[int, int, int]]
+    A thread's counts of up to 0.1 s are added on the CPU on which it then is.
+    """
+
+    count: Counter[tuple[int, int, int]] = field(default_factory=Counter)
+    ns: Counter[tuple[int, int, int]] = field(default_factory=Counter)
+    delay_ns: Counter[int] = field(default_factory=Counter)
 
 
 def _library() -> ctypes.CDLL:
@@ -220,21 +224,23 @@ class Bpf:
             self._scale //= 2
             self._set(SCALE, self._scale)
 
-    def _rows(self, name: str, form: struct.Struct) -> Iterator[tuple[tuple[int, ...], int, int]]:
-        """Yields key, count and nanoseconds of each CPU in a map."""
+    def _rows(self, name: str, form: struct.Struct) -> Iterator[tuple[tuple[int, ...], int, int, int]]:
+        """Yields key, CPU, count and nanoseconds of each CPU in a map."""
         values = ctypes.create_string_buffer(_TOTAL.size * self._cpus)
         key, following = None, ctypes.create_string_buffer(form.size)
         while self._bpf.bpf_map_get_next_key(self._map[name], key, following) == 0:
             key = ctypes.create_string_buffer(following.raw, form.size)
             if self._bpf.bpf_map_lookup_elem(self._map[name], key, values) == 0:
-                for count, ns in _TOTAL.iter_unpack(values.raw):
-                    yield form.unpack(key.raw), count, ns
+                for cpu, (count, ns) in enumerate(_TOTAL.iter_unpack(values.raw)):
+                    yield form.unpack(key.raw), cpu, count, ns
 
     def totals(self) -> Totals:
-        totals = Totals(Counter(), Counter())
-        for (process, kind, call), count, ns in self._rows("totals", _KEY):
+        totals = Totals()
+        for (process, kind, call), cpu, count, ns in self._rows("totals", _KEY):
             totals.count[process, kind, call] += count
             totals.ns[process, kind, call] += ns
+            if kind == samples.DELAY:
+                totals.delay_ns[cpu] += ns
         self.lost = self._get(LOST)
         return totals
 
@@ -242,7 +248,7 @@ class Bpf:
         """Returns how many blocks of others each thread has ended by its wake-ups, and the seconds of these."""
         found: dict[int, tuple[float, float]] = {}
         by = self.missing()
-        for (thread,), count, ns in self._rows("ended", _THREAD):
+        for (thread,), _, count, ns in self._rows("ended", _THREAD):
             before = found.get(thread, (0.0, 0.0))
             found[thread] = (before[0] + by * count, before[1] + by * ns / 1e9)
         return found

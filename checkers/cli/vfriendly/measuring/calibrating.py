@@ -19,10 +19,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from vfriendly import cache, documents
 from vfriendly.errors import Refused
+from vfriendly.measuring import machine
 
 VERSION = 1
 _WAKES, _GAP_S = 200, 0.001  # after a pause of 1 ms, the waiter's CPU has nothing to do and halts
@@ -154,7 +154,7 @@ def _drops() -> list[int]:
 
 def _exit() -> float | None:
     """Returns the time of a CPUID, which each hypervisor intercepts. None outside of a virtual machine."""
-    if platform.machine() != "x86_64" or not _is_virtual():
+    if platform.machine() != "x86_64" or not machine.is_virtual():
         return None
     try:
         code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -170,17 +170,6 @@ def _exit() -> float | None:
     return _quarter(times) / 1e9
 
 
-def _cpuinfo() -> str:
-    try:
-        return Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0]
-    except OSError:
-        return ""
-
-
-def _is_virtual() -> bool:
-    return " hypervisor" in _cpuinfo()
-
-
 def calibrate() -> Costs:
     """Raises Refused if this process may use one CPU only."""
     before = os.sched_getaffinity(0)
@@ -189,14 +178,14 @@ def calibrate() -> Costs:
     cpus = (min(before), max(before))
     quiet = os.getloadavg()[0] <= _QUIET * (os.cpu_count() or 1)
     try:
-        return Costs(_wake(cpus, False), _wake(cpus, True), _shootdown(cpus), _exit(), _is_virtual(), quiet)
+        return Costs(_wake(cpus, False), _wake(cpus, True), _shootdown(cpus), _exit(), machine.is_virtual(), quiet)
     finally:
         os.sched_setaffinity(0, before)
 
 
 def costs() -> Costs:
     """Returns the costs on this machine; the first call on a quiet machine measures them."""
-    model = next((line for line in _cpuinfo().splitlines() if line.startswith("model name")), platform.machine())
+    model = next((line for line in machine.cpuinfo().splitlines() if line.startswith("model name")), platform.machine())
     key = hashlib.sha256(repr((VERSION, os.uname().release, model, os.cpu_count())).encode()).hexdigest()[:32]
     file = None
     try:

@@ -16,7 +16,7 @@ import psutil
 
 from vfriendly import pools
 from vfriendly.errors import Refused
-from vfriendly.measuring import bpf, hints, preloading, samples
+from vfriendly.measuring import bpf, hints, preloading, samples, vcpus
 from vfriendly.measuring.blocks import Blocks
 from vfriendly.measuring.bpf import Bpf, Unavailable
 from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
@@ -161,6 +161,10 @@ class _Tier:
         """Returns of how much of the CPU time there should be samples."""
         return user_s + system_s
 
+    def delays(self) -> dict[int, float]:
+        """Returns the seconds in which threads waited for each CPU, where that is counted. Comes after exact()."""
+        return {}
+
     def lost(self) -> int:
         return 0
 
@@ -186,6 +190,7 @@ class _ByBpf(_Tier):
         super().__init__()
         self._bpf = Bpf(spool)
         self._watch = Watch(processes, -1)
+        self._delays: dict[int, float] = {}
         if target.system:
             self._bpf.follow_all()
         for process in family:
@@ -197,6 +202,7 @@ class _ByBpf(_Tier):
 
     def exact(self, usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
         totals = self._bpf.totals()
+        self._delays = {cpu: ns / 1e9 for cpu, ns in totals.delay_ns.items()}
         found: dict[str, dict[str, float]] = {}
         for (_, kind, number), count in totals.count.items():
             row = found.setdefault(f"{samples.NAMES[kind]} {call_name(number)}".strip(), {"count": 0, "seconds": 0})
@@ -208,6 +214,9 @@ class _ByBpf(_Tier):
 
     def ended(self) -> dict[int, tuple[float, float]]:
         return self._bpf.ended()
+
+    def delays(self) -> dict[int, float]:
+        return self._delays
 
     def lost(self) -> int:
         return self._bpf.lost
@@ -423,7 +432,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     progress("finding places")
     resolver = Resolver(processes)
     timed = resolver.stacks(spool.samples(), tier.period_s)
-    stacks = scaled(joined(stack for _, stack in timed), exact)
+    stacks = scaled(joined(t.stack for t in timed), exact)
     if target.sites:
         stacks += target.sites.stacks(resolver.symbols)
     if crowd:
@@ -440,12 +449,16 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
                                         sum(s.seconds for s in stacks if s.what in ON_CPU), 1 / tier.period_s)
     if resolver.lost_code:
         missing.append(f"{resolver.lost_code} samples in code of no file, such as code that was compiled at run time")
+    delay_s = _run_delay(exact, crowd)
+    by_cpu = vcpus.rows(timed, user + system, tier.delays() or threads.for_cpu, delay_s, grown.steal_by_cpu,
+                        threads.on_cpu, "spinning cpu" not in unknown)
+    missing += vcpus.missing(by_cpu)
     overhead = {"beside_s": own, "samples": float(spool.count), **inside}
     profile = Profile(
         list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
-        os.cpu_count() or 1, wall, user, system, grown.steal_s, grown.throttled_s, _run_delay(exact, crowd), exact,
+        os.cpu_count() or 1, wall, user, system, grown.steal_s, grown.throttled_s, delay_s, exact,
         overhead, stacks, resolver.modules(), tier.period_s, timeline(timed, began_ns, wall), crowd, unknown,
-        prover.end())
+        prover.end(), by_cpu)
     return Collected(profile, ended, interrupted)
 
 

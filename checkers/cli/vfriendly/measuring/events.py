@@ -58,7 +58,7 @@ class PerfEvents:
         """Raises OSError if this user can have no event at all."""
         self._spool, self._processes, self.missing = spool, processes, list[str]()
         self._events: list[_Event] = []
-        self._rings: list[perf.Ring] = []
+        self._rings: list[tuple[int, perf.Ring]] = []  # of each CPU
         self._first: dict[tuple[int, int], int] = {}  # file of the ring of thread and CPU
         self._kind_of: dict[int, int] = {}
         self.lost = 0
@@ -119,7 +119,7 @@ class PerfEvents:
                     fcntl.ioctl(file, _SET_OUTPUT, self._first[thread, cpu])
                 else:
                     self._first[thread, cpu] = file
-                    self._rings.append(perf.Ring(file, _PAGES))
+                    self._rings.append((cpu, perf.Ring(file, _PAGES)))
                 event.files.append(file)
                 (number,) = struct.unpack("<Q", fcntl.ioctl(file, _ID, b"\0" * 8))
                 self._kind_of[number] = kind
@@ -128,10 +128,10 @@ class PerfEvents:
 
     def poll(self, family: Sequence[int]) -> None:
         others = []
-        for record in (record for ring in self._rings for record in ring.read()):
+        for cpu, record in ((cpu, record) for cpu, ring in self._rings for record in ring.read()):
             kind, misc, body = record
             if kind == perf.R_SAMPLE:
-                self._sample(misc, body)
+                self._sample(misc, body, cpu)
             elif kind == perf.R_LOST:
                 self.lost += struct.unpack_from("<QQ", body)[1]
             else:
@@ -140,7 +140,7 @@ class PerfEvents:
         if self._user_only:
             self.blocked.look(family)
 
-    def _sample(self, misc: int, body: bytes) -> None:
+    def _sample(self, misc: int, body: bytes, cpu: int) -> None:
         process, thread, ns, number, abi = struct.unpack_from("<IIQQQ", body)
         kind = self._kind_of.get(number, samples.CPU)
         if not abi:
@@ -155,7 +155,7 @@ class PerfEvents:
             registers[where] = value
         kernel = misc & 7 == _KERNEL
         self._spool.add(samples.record(kind, PERIODS.get(kind, 1), process, thread, ns, -1, kernel, registers,
-                                       body[at + 8:at + 8 + used]))
+                                       body[at + 8:at + 8 + used], cpu=cpu))
 
     def counts(self) -> dict[str, int]:
         return {samples.NAMES[e.kind]: e.count() for e in self._events if e.kind != samples.CPU}

@@ -27,7 +27,7 @@ OLDEST = (5, 11)
 # 250 samples a second of each thread that runs: enough for 64 CPUs between two looks, and for a look that is 1 s late.
 SLOTS = 4096
 _HEADER, _HEAD = 4096, struct.Struct("<QQQ")
-_SLOT = struct.Struct(f"<IIIIQQ{samples.REGISTERS}Q")
+_SLOT = struct.Struct(f"<IIIIQII{samples.REGISTERS}Q")
 _STACK = 2048
 _SIZE = _SLOT.size + _STACK
 FREE, _WRITTEN, _READY = range(3)
@@ -134,14 +134,15 @@ class Preloaded(Ring):
 
     def _take(self, index: int) -> bool:
         at = _HEADER + index * _SIZE
-        state, process, thread, each, ns, size, *registers = _SLOT.unpack_from(self._ring, at)
+        state, process, thread, each, ns, size, cpu, *registers = _SLOT.unpack_from(self._ring, at)
         if state != _READY:
             return bool(state == _WRITTEN)
         stack = self._ring[at + _SLOT.size:at + _SLOT.size + min(size, _STACK)]
         kernel = self._is_after_call(process, registers[samples.IP])
         call = samples.SOME_CALL if kernel else -1
         self._most_periods = max(self._most_periods, each)
-        self._add(at, samples.record(samples.CPU, each, process, thread, ns, call, kernel, registers, stack), process)
+        record = samples.record(samples.CPU, each, process, thread, ns, call, kernel, registers, stack, cpu=cpu)
+        self._add(at, record, process)
         return False
 
     @staticmethod

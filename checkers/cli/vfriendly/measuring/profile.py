@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from vfriendly import documents, intervals
 from vfriendly.errors import Refused
@@ -72,6 +72,14 @@ class Stack:
         return self.own or next(outside, None) or (self.frames[-1] if self.frames else None)
 
 
+class Timed(NamedTuple):
+    """A sample's stack, when it was taken, by the monotonic clock, and on which CPU (or samples.NO_CPU)."""
+
+    ns: int
+    cpu: int
+    stack: Stack
+
+
 @dataclass
 class Place:
     """What happens at a line of the program's own code."""
@@ -122,6 +130,7 @@ class Profile:
     # What this way to measure cannot know: of the table, "COLUMN" or "CAUSE COLUMN" with the columns of seconds_of().
     unknown: list[str] = field(default_factory=list)
     proved: Proved | None = None
+    by_cpu: dict[str, dict[str, float | None]] = field(default_factory=dict)  # see vcpus.rows()
 
     def places(self) -> list[Place]:
         """Returns the places, the most costly first."""
@@ -236,10 +245,10 @@ def share(stack: Stack) -> str:
     return "work" if stack.what == "cpu" else stack.cause
 
 
-def timeline(timed: Iterable[tuple[int, Stack]], began_ns: int, wall_s: float) -> dict[str, list[float]]:
+def timeline(timed: Iterable[Timed], began_ns: int, wall_s: float) -> dict[str, list[float]]:
     """Returns the seconds on CPUs by share() in each of PARTS equal parts of the wall time."""
     found: dict[str, list[float]] = {}
-    for ns, stack in timed:
+    for ns, _, stack in timed:
         if stack.what in ON_CPU and wall_s > 0:
             part = int((ns - began_ns) / (wall_s * 1e9) * PARTS)
             found.setdefault(share(stack), [0.0] * PARTS)[min(max(part, 0), PARTS - 1)] += stack.seconds

@@ -12,7 +12,7 @@ from vfriendly import programs, regular
 from vfriendly.measuring import allocators
 from vfriendly.measuring import samples as kinds
 from vfriendly.measuring.processes import Mapping, Processes
-from vfriendly.measuring.profile import Stack
+from vfriendly.measuring.profile import Stack, Timed
 from vfriendly.measuring.samples import Sample
 from vfriendly.measuring.symbols import Frame, Symbols
 from vfriendly.measuring.unwinding import Unwinder
@@ -108,8 +108,8 @@ class Resolver:
                 return (m.path, address - biases[m]) if m in biases else (name, address)
         return "[unknown]", address
 
-    def stacks(self, given: Iterable[Sample], period_s: float) -> list[tuple[int, Stack]]:
-        """Returns each sample's time, by the monotonic clock in nanoseconds, and its stack."""
+    def stacks(self, given: Iterable[Sample], period_s: float) -> list[Timed]:
+        """Returns each sample's stack, and when and where it was taken."""
         located: list[tuple[Sample, list[tuple[str, int]]]] = []
         cache: dict[tuple[Mapping, ...], dict[Mapping, int]] = {}
         for s in given:
@@ -131,7 +131,8 @@ class Resolver:
             if count >= _LEAST_SHARE * len(on_cpu) and self._elf(place[0]):
                 self._waits.is_wait(*place)
         spins = {top for top in tops if self._spins(top)}
-        return [(s.ns, self._stack(s, places, tuple(places[:_CALLERS]) in spins, period_s)) for s, places in located]
+        return [Timed(s.ns, s.cpu, self._stack(s, places, tuple(places[:_CALLERS]) in spins, period_s))
+                for s, places in located]
 
     def _spins(self, top: tuple[tuple[str, int], ...]) -> bool:
         if any(is_wait_function(f.function) for f in self.symbols.frames(*top[0])):

@@ -21,7 +21,8 @@ NAMES = {CPU: "cpu", BLOCK: "block", PREEMPT: "preempted", WAKE: "wake", SHOOTDO
 # Registers are in the order of DWARF on x86-64, then the instruction pointer.
 SP, BP, IP, REGISTERS = 7, 6, 16, 17
 _HEAD = struct.Struct("<IIIIQq")
-_SAMPLE = struct.Struct(f"<II{REGISTERS}Q")
+_SAMPLE = struct.Struct(f"<HHI{REGISTERS}Q")
+NO_CPU = 0xffff  # in a record: it is not known on which one it was
 _SPAN = struct.Struct("<QQ")
 _MEMORY = struct.Struct("<QI")
 # What became of a block of memory.
@@ -38,6 +39,7 @@ class Sample:
     thread: int
     ns: int
     call: int  # number of the system call, SOME_CALL, or -1
+    cpu: int = NO_CPU
     kernel: bool = False
     registers: tuple[int, ...] = ()
     stack: bytes = b""
@@ -94,9 +96,9 @@ class Spool:
                     block.blocked_ns, block.delay_ns = _SPAN.unpack_from(record, _HEAD.size)
                     yield block
                 continue
-            kernel, size, *registers = _SAMPLE.unpack_from(record, _HEAD.size)
+            kernel, cpu, size, *registers = _SAMPLE.unpack_from(record, _HEAD.size)
             begin = _HEAD.size + _SAMPLE.size
-            sample = Sample(kind, each * weight, process, thread, ns, call, bool(kernel), tuple(registers),
+            sample = Sample(kind, each * weight, process, thread, ns, call, cpu, bool(kernel), tuple(registers),
                             record[begin:begin + size])
             if kind == LOOK:
                 # It says nothing about how often the thread blocks.
@@ -118,9 +120,10 @@ def now_ns() -> int:
 
 
 def record(kind: int, each: int, process: int, thread: int, ns: int, call: int, kernel: bool, registers: Sequence[int],
-           stack: bytes, blocked_ns: int = 0) -> bytes:
+           stack: bytes, blocked_ns: int = 0, cpu: int = NO_CPU) -> bytes:
     """Returns a record of the same form as the collector in the kernel writes."""
-    return (_HEAD.pack(kind, each, process, thread, ns, call) + _SAMPLE.pack(kernel, len(stack), *registers) + stack
+    return (_HEAD.pack(kind, each, process, thread, ns, call)
+            + _SAMPLE.pack(kernel, min(cpu, NO_CPU), len(stack), *registers) + stack
             + (blocked_ns.to_bytes(8, "little") if kind == LOOK else b""))
 
 

@@ -163,6 +163,7 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
         rows.append([cause, *cells(profile, cause), _counts(profile, cause)])
     yield from columns(rows, frozenset({0, 5}))
     yield ""
+    yield from _by_cpu(profile, most)
     ranked = notable_places(profile)
     waits = any(place.waited_s for place in ranked)
     rows = [["cost", "blocked", *(["waited"] if waits else []), "events", "cause", "place", "through"]]
@@ -195,10 +196,28 @@ def _memory(profile: Profile, most: int) -> Iterator[str]:
         yield f"and {len(found) - most} more places that allocate"
 
 
-def times(profile: Profile) -> str:
-    def known(value: float | None) -> str:
-        return "unknown" if value is None else seconds(value)
+def _by_cpu(profile: Profile, most: int) -> Iterator[str]:
+    rows = rows_by_cpu(profile)
+    if len(rows) > 1:
+        yield from columns(rows[:most + 1])
+        if len(rows) > most + 1:
+            yield f"and {len(rows) - 1 - most} more CPUs"
+        yield ""
 
+
+def rows_by_cpu(profile: Profile) -> list[list[str]]:
+    """Returns a heading, and the CPUs on which the program ran, the busiest first."""
+    found = sorted(profile.by_cpu.items(), key=lambda item: -(item[1]["run_s"] or 0))
+    return [["CPU", "running", "of the time", "spinning", "threads waited for it", "steal"]] + [
+        [cpu, known(row["run_s"]), percent(row["run_s"] or 0, profile.wall_s), known(row["spin_s"]),
+         known(row["delay_s"]), known(row["steal_s"])] for cpu, row in found]
+
+
+def known(value: float | None) -> str:
+    return "unknown" if value is None else seconds(value)
+
+
+def times(profile: Profile) -> str:
     crowd = profile.crowd
     threads = f", {crowd.runnable:.1f} threads that could run, for {_cpus(crowd.cpus)}" if crowd else ""
     return (f"wall {seconds(profile.wall_s)}, user {seconds(profile.user_s)}, system {seconds(profile.system_s)}, "

@@ -9,6 +9,7 @@ none. Their sum over the threads, by the time that has passed, is how many threa
 
 import os
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,10 @@ CROWDED = 1.25
 # Part of the time in which threads shared CPUs from which their number is worth a change. Beside other programs a
 # single interval may have a second thread that waits to begin.
 NOTABLE = 0.1
+
+
+# The field processor of /proc/PID/task/TID/stat, after the name.
+_PROCESSOR = 39 - 3
 
 
 @dataclass
@@ -63,6 +68,8 @@ class Threads:
     def __init__(self) -> None:
         self._threads: dict[tuple[int, int], _Thread] = {}
         self.processes: dict[int, str] = {}  # names by number
+        # Seconds on each CPU and in wait for it, by where a thread was at the end of an interval.
+        self.on_cpu, self.for_cpu = defaultdict[int, float](float), defaultdict[int, float](float)
         self._cpus = self._last_s = self._next_s = 0.0
         # Of the intervals: seconds, threads that could run, active ones.
         self._intervals: list[tuple[float, float, int]] = []
@@ -104,6 +111,9 @@ class Threads:
         if cpu or not known.name:
             known.name = _name(process, thread) or known.name
         known.cpu_ns, known.delay_ns = known.cpu_ns + cpu, known.delay_ns + delay
+        if cpu + delay and (where := _processor(process, thread)) is not None:
+            self.on_cpu[where] += cpu / 1e9
+            self.for_cpu[where] += delay / 1e9
         return cpu + delay
 
     def crowd(self, ended: Mapping[int, tuple[float, float]]) -> Crowd | None:
@@ -148,6 +158,15 @@ def _read(process: int) -> list[tuple[int, tuple[int, int]]]:
         if len(words) == 3:
             found.append((int(name), (int(words[0]), int(words[1]))))
     return found
+
+
+def _processor(process: int, thread: int) -> int | None:
+    """Returns the CPU on which a thread has run last (proc_pid_stat(5)); its name may have blanks and brackets."""
+    try:
+        text = Path(f"/proc/{process}/task/{thread}/stat").read_text(errors="replace")
+        return int(text.rpartition(")")[2].split()[_PROCESSOR])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _name(process: int, thread: int) -> str:

@@ -17,6 +17,7 @@ from vfriendly.measuring.table import (
     overhead,
     percent,
     place_name,
+    rows_by_cpu,
     seconds,
     times,
     verdict,
@@ -42,12 +43,21 @@ def section(joined: Joined) -> str:
         f'<p class="quiet">{escape(" ".join(profile.command))}: {escape(times(profile))}; ',
         f"{escape(overhead(profile))}</p>",
         '<div class="wide"><table><tr><th>cause</th><th>CPU time</th><th>share</th><th>blocked</th>'
-        f"<th>delay after wake-up</th></tr>{rows}</table></div>",
+        f"<th>delay after wake-up</th></tr>{rows}</table></div>", _by_cpu(profile),
         time_line(profile), flame_graph(profile.stacks), _places(notable_places(profile), cpu), _hot(joined.hot, cpu),
     ]
     if profile.missing:
         parts.append("<p>Not seen:</p><ul>" + "".join(f"<li>{escape(m)}</li>" for m in profile.missing) + "</ul>")
     return "".join(parts)
+
+
+def _by_cpu(profile: Profile) -> str:
+    head, *rows = rows_by_cpu(profile)
+    if not rows:
+        return ""
+    lines = [f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in row)}</tr>"
+             for tag, row in (("th", head), *(("td", row) for row in rows))]
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
 def _places(places: Sequence[Place], cpu: float) -> str:
