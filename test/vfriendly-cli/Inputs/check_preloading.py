@@ -92,13 +92,17 @@ def sites():
 
 def refused():
     """Where the library cannot be used, the profile says why, and has what /proc shows."""
-    subprocess.run(["cc", "-static", "-x", "c", "-", "-o", "static"], input="int main(void) { return 0; }", text=True,
-                   cwd=FOLDER, check=True)
+    subprocess.run(["cc", "-static", "-x", "c", "-", "-o", "static"], text=True, cwd=FOLDER, check=True,
+                   input="#include <unistd.h>\nint main(void) { return usleep(300000); }")
     for name, command, environment, why in (
             ("static", "./static", None, "is linked statically"),
             ("absent", "./truth", {**os.environ, "VFRIENDLY_LIB": str(FOLDER)}, "was not found")):
         profile, _ = measure(name, command, environment=environment)
         assert profile.tier == "/proc" and any(why in line for line in profile.missing), profile.missing
+        # Its code is in files, which are known without perf events, too.
+        assert not any("code of no file" in line for line in profile.missing), profile.missing
+    assert any(f.module == str(FOLDER.resolve() / "static") for s in profiles.read(str(FOLDER / "static.json")).stacks
+               for f in s.frames), profile.stacks
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)

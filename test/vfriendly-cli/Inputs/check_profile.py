@@ -117,6 +117,10 @@ def unknown():
     rows = {line.split("  ")[0]: line.split()[1:] for line in table.lines(shown, 1)}
     assert rows["spinning"] == ["1.60", "s", "40.0", "%", "[27.8,", "54.8]", "0", "0"], rows["spinning"]
     assert rows["page faults"][1:] == ["0", "0.0", "%", "0", "0", "0", "page", "faults"], rows["page faults"]
+    [row] = [line for line in table.lines(replace(shown, totals={"fault": {"count": 1, "seconds": 0.0}}), 1) if "page faults" in line]
+    assert row.endswith(" 1 page fault"), row
+    # Without a sample, no share is known.
+    assert table.cells(profile_of(""), "spinning") == ["unknown", "", "0", "0"], table.cells(profile_of(""), "spinning")
     shown.unknown = ["delay", "page faults cpu"]
     assert table.verdict(shown)[0].startswith("40.0 %"), table.verdict(shown)
     shown.steal_s = shown.throttled_s = shown.run_delay_s = None

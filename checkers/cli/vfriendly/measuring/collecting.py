@@ -272,6 +272,7 @@ class _ByProc(_Tier):
     def __init__(self, spool: samples.Spool, processes: Processes, target: Target) -> None:
         super().__init__()
         self._blocked, self._preloaded = Blocked(spool), None
+        self._processes, self._last_ns = processes, 0
         self.unknown = ["delay", "cpu"]
         if not target.command:
             self.missing.append("where CPU time goes: without perf events, only a command after -- can be sampled")
@@ -293,6 +294,10 @@ class _ByProc(_Tier):
         self._blocked.look(family)
         if self._preloaded:
             self._preloaded.read(family)
+            return
+        for process in family:
+            self._processes.look(process, self._last_ns)
+        self._last_ns = samples.now_ns()
 
     def exact(self, usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
         """The kernel counts these for a command and the children that it has waited for."""

@@ -13,7 +13,6 @@ import re
 import struct
 import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from vfriendly import programs, tools
 from vfriendly.errors import Refused
@@ -69,7 +68,6 @@ class Ring:
         self._ring = mmap.mmap(self._file.fileno(), size)
         self._ring[:8] = self.magic.to_bytes(8, "little")
         self._next, self._late = 0, set[int]()
-        self._maps: dict[int, str] = {}
         self._last_ns = 0
         self.looks_at_mappings = True  # False if something else tells of them
 
@@ -98,21 +96,14 @@ class Ring:
     def _add(self, at: int, record: bytes, process: int) -> None:
         """Keeps the record of the slot, which is free then."""
         self._ring[at:at + 4] = FREE.to_bytes(4, "little")
-        if process not in self._maps:
+        if not self._processes.was_looked_at(process):
             self._look_at_mappings(process)
         self._spool.add(record)
 
     def _look_at_mappings(self, process: int) -> None:
-        if not self.looks_at_mappings:
-            return
-        try:
-            text = Path(f"/proc/{process}/maps").read_text(errors="replace")
-        except OSError:
-            return
-        if text and text != self._maps.get(process):
-            self._maps[process] = text
-            # Code that was mapped since the last look may have samples since then.
-            self._processes.add_maps(process, text, self._last_ns)
+        # Code that was mapped since the last look may have samples since then.
+        if self.looks_at_mappings:
+            self._processes.look(process, self._last_ns)
 
 
 class Preloaded(Ring):

@@ -43,6 +43,7 @@ class Image:
 class Processes:
     def __init__(self) -> None:
         self.images: dict[int, list[Image]] = {}
+        self._texts: dict[int, str] = {}  # of the last look
 
     def image(self, process: int, ns: int) -> Image | None:
         images = self.images.get(process, [])
@@ -56,6 +57,19 @@ class Processes:
             self.images[process][0].name = Path(f"/proc/{process}/comm").read_text().strip()
         except OSError:
             return
+
+    def look(self, process: int, ns: int) -> None:
+        """Takes what it has mapped since the time given, where no event of the kernel tells of it."""
+        try:
+            text = Path(f"/proc/{process}/maps").read_text(errors="replace")
+        except OSError:
+            return
+        if text and text != self._texts.get(process):
+            self._texts[process] = text
+            self.add_maps(process, text, ns)
+
+    def was_looked_at(self, process: int) -> bool:
+        return process in self._texts
 
     def add_maps(self, process: int, text: str, ns: int) -> None:
         """Takes the text of /proc/PID/maps, whose new mappings are there since the time given.

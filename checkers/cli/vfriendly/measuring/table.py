@@ -229,6 +229,8 @@ def cells(profile: Profile, cause: str) -> list[str]:
     """Returns CPU time, its share with the interval, blocked time and delay of a cause."""
     s, cpu = profile.seconds_of(cause), profile.user_s + profile.system_s
     found = {column: seconds(s[column]) if profile.is_known(cause, column) else "unknown" for column in s}
+    if not profile.samples_on_cpu:
+        found["cpu"] = "unknown"
     share = percent(s["cpu"], cpu)
     if found["cpu"] == "unknown":
         share = ""
@@ -277,8 +279,7 @@ def overhead(profile: Profile) -> str:
 def events(place: Place) -> str:
     """Returns the counts of a place, the highest first."""
     rows = [(n, TITLES[w] if w != "wake" else "wake-ups") for w, n in place.counts.items() if round(n)]
-    return ", ".join(f"{n:,.0f} {words if round(n) > 1 else _PLURAL.sub('', words, count=1)}"
-                     for n, words in sorted(rows, reverse=True))
+    return ", ".join(_number(n, words) for n, words in sorted(rows, reverse=True))
 
 
 def notable_places(profile: Profile) -> list[Place]:
@@ -302,8 +303,12 @@ def _counts(profile: Profile, cause: str) -> str:
         "page faults": (("fault", "page faults"),),
         "other": (("preempted", "preemptions"), ("block", "blocks in all")),
     }
-    return ", ".join(f"{sums:,.0f} {words}" for name, words in kinds.get(cause, ())
+    return ", ".join(_number(sums, words) for name, words in kinds.get(cause, ())
                      if (sums := _sum(profile, name)) is not None)
+
+
+def _number(count: float, words: str) -> str:
+    return f"{count:,.0f} {_PLURAL.sub('', words, count=1) if round(count) == 1 else words}"
 
 
 def _sum(profile: Profile, name: str) -> float | None:
