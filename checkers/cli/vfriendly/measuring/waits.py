@@ -20,8 +20,9 @@ from vfriendly.measuring.called_waits import Instruction
 
 # libgomp's wait has 9, test-and-test-and-set locks with a back-off have up to 14.
 MOST_INSTRUCTIONS = 16
-# Bytes of code around the address: 16 instructions on either side.
-_AROUND = 96
+# Bytes of code on either side of an address: 16 instructions. They are disassembled for all addresses of a block at
+# once, as those of a loop are close together, and the tool takes longer to start than to read them.
+_AROUND, _BLOCK = 96, 64
 _SECONDS = 20  # maximum time for the code at one address
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)(?:\s+(.*))?$")
 _SYMBOL = re.compile(r"<([^>+]+)>$")
@@ -41,6 +42,7 @@ class Waits:
         self._tool = next(filter(None, map(shutil.which, names)), None)
         self._known: dict[tuple[str, int], bool] = {}
         self._loops = set[tuple[str, int, int]]()  # that wait: module, first and last instruction
+        self._codes: dict[tuple[str, int, int], list[Instruction]] = {}
 
     @property
     def missing(self) -> str:
@@ -59,7 +61,8 @@ class Waits:
         return any(module == m and first <= offset <= last for m, first, last in self._loops)
 
     def _waits(self, module: str, offset: int) -> bool:
-        around = loops_around(self._code(module, max(0, offset - _AROUND), offset + _AROUND), offset)
+        block = offset & -_BLOCK
+        around = loops_around(self._code(module, max(0, block - _AROUND), block + _BLOCK + _AROUND), offset)
         loop = next((each for each in around if _only_waits(each)
                      or called_waits.only_waits(each, lambda at: self._function(module, at))), None)
         if loop:
@@ -70,6 +73,12 @@ class Waits:
         return called_waits.function(self._code(module, offset, offset + called_waits.LONGEST))
 
     def _code(self, module: str, begin: int, end: int) -> list[Instruction]:
+        key = (module, begin, end)
+        if key not in self._codes:
+            self._codes[key] = self._disassembled(module, begin, end)
+        return self._codes[key]
+
+    def _disassembled(self, module: str, begin: int, end: int) -> list[Instruction]:
         assert self._tool
         try:
             done = subprocess.run([self._tool, "-d", "--no-show-raw-insn", f"--start-address={begin:#x}",
