@@ -2,9 +2,10 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * load PORT CONNECTIONS MILLISECONDS: asks a memcached on this machine, each
- * connection one request after another, nine gets for each set of 100 bytes.
- * Prints requests per second and how long they took. */
+ * load PORT CONNECTIONS MILLISECONDS [WARM-UP]: asks a memcached on this
+ * machine, each connection one request after another, nine gets for each set of
+ * 100 bytes. Prints requests per second and how long they took, but of those in
+ * the first milliseconds, the WARM-UP. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -78,7 +79,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4)
+  if (argc != 4 && argc != 5)
     return 2;
   struct sockaddr_in to = {.sin_family = AF_INET,
                            .sin_port = htons((unsigned short)atoi(argv[1])),
@@ -86,7 +87,8 @@ int main(int argc, char **argv) {
   int n = atoi(argv[2]), epoll = epoll_create1(0), yes = 1;
   struct connection *all = calloc((size_t)n, sizeof *all);
   samples = malloc(SAMPLES_MAX * sizeof *samples);
-  double begin = now(), end = begin + atof(argv[3]) / 1e3;
+  double begin = now() + (argc == 5 ? atof(argv[4]) / 1e3 : 0);
+  double end = begin + atof(argv[3]) / 1e3;
   for (int i = 0; i < n; i++) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &all[i]};
     all[i].socket = socket(AF_INET, SOCK_STREAM, 0);
@@ -104,8 +106,9 @@ int main(int argc, char **argv) {
       struct connection *c = events[i].data.ptr;
       if (!answered(c))
         continue;
-      if (samples_n < SAMPLES_MAX)
-        samples[samples_n++] = (float)(now() - c->at);
+      double at = now();
+      if (samples_n < SAMPLES_MAX && at >= begin)
+        samples[samples_n++] = (float)(at - c->at);
       ask(c, (unsigned)rand() % KEYS, c->asked % 10 == 0);
     }
   }

@@ -20,6 +20,7 @@ class Program:
     metric: str = ""  # of the load, higher is better; without one the time counts
     prepare: str = ""  # a shell's line, once
     user: str = "root"
+    runs: int = 1  # for each one of the others, where runs differ much
 
 
 PROGRAMS = {
@@ -29,7 +30,7 @@ PROGRAMS = {
         load="{outside} redis-benchmark -p {port} -c 16 -t get -q -n {requests}", metric=r"GET: ([\d.]+) requests"),
     "memcached, 4 threads": Program(
         ("memcached",), port=17811, server="memcached -u root -l 127.0.0.1 -p {port} -t 4",
-        load="{outside} {load} {port} 16 {ms}", metric=r'"rps": ([\d.]+)'),
+        load="{outside} {load} {port} 16 {ms} {warm_ms}", metric=r'"rps": ([\d.]+)', runs=2),
     "numpy": Program(
         ("python3-numpy", "libopenblas0-pthread"),
         "/usr/bin/python3 -c 'import numpy; a = numpy.ones((600, 600)); [a @ a for _ in range(36)]; "

@@ -39,7 +39,7 @@ CPU_TIME = ("threads", "cpus", "spin", "malloc", "pthread", "pthread+malloc", "p
 
 def options(parser):
     parser.add_argument("--programs", metavar="P,...", help=f"first words of {'; '.join(programs.PROGRAMS)} [all]")
-    parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs with each remedy [%(default)s]")
+    parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs with each remedy, of memcached twice as many [%(default)s]")
     parser.add_argument("--no-try", action="store_true", help="only the verdicts")
     parser.add_argument("--cpu-time", action="store_true", help="instead of the time that passes, beside other work")
     parser.add_argument("--add", action="store_true", help="keep the rows of the last run")
@@ -53,7 +53,7 @@ class Case:
         self.smoke = smoke
         self.tool, self.program = os.path.join(tree.build, "bin", "vfriendly"), program
         self.known = {"folder": folder, "here": HERE, "pg": BIN, "port": program.port, "load": os.path.join(out, "load"),
-                      "ms": 100 if smoke else 1000, "seconds": 1, "requests": 100 if smoke else 2000,
+                      "ms": 100 if smoke else 2000, "warm_ms": 0 if smoke else 300, "seconds": 1, "requests": 100 if smoke else 2000,
                       # A second is enough for ten looks at the threads.
                       "steps": 250 if smoke else 1000}
         self.environment = {**os.environ, "RESTIC_REPOSITORY": os.path.join(folder, "repository"),
@@ -124,7 +124,7 @@ class Case:
             command += ["--server", shlex.join(server), "--load", self.text(self.program.load, outside)]
         else:
             command += ["--", *shlex.split(self.text(self.program.command))]
-        done = measure.run(command, TIMEOUT_S, self.environment)
+        done = measure.run(command, TIMEOUT_S * self.program.runs, self.environment)
         if done.status != "ok":
             raise bench.Broken(f"{' '.join(command)}: {done.status}: {done.errors}{done.output}")
         with open(result, encoding="utf-8") as file:
@@ -231,7 +231,7 @@ def main(tree, options, out):
             for kind, each in said.items():
                 print(f"{name}, {kind}: " + "\n  ".join(each), flush=True)
             times = {} if options.no_try else case.cpu_times(inside, reps) if options.cpu_time else \
-                _times(case.trial(inside, outside, reps))
+                _times(case.trial(inside, outside, reps * case.program.runs))
         for kind, each in said.items():
             report.summary(program=name, privileges=kind, said=each, printed=lines[kind],
                            **(judged(each, times) if times else {}))
