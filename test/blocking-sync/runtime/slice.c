@@ -54,11 +54,11 @@ static void interrupt(void) {
 
 static void lose_cpu(void) { area.request = area.granted = 0; }
 
+#define PARKED 2u /* runtime/blocking-sync/mutex.c */
+
 static vf_mutex a = VF_MUTEX_INIT, b = VF_MUTEX_INIT, plain = VF_MUTEX_INIT;
-static int waits_for_lock;
 
 static void *wait_for(void *arg) {
-  __atomic_store_n(&waits_for_lock, 1, __ATOMIC_RELEASE);
   vf_mutex_lock(arg);
   // Had to wait.
   CHECK(area.request == (vf_slice_at != 0 && !refuses));
@@ -71,11 +71,9 @@ static void *wait_for(void *arg) {
 static void contend(vf_mutex *mutex) {
   pthread_t thread;
   vf_mutex_lock(mutex);
-  waits_for_lock = 0;
   CHECK(pthread_create(&thread, NULL, wait_for, mutex) == 0);
-  while (!__atomic_load_n(&waits_for_lock, __ATOMIC_ACQUIRE))
-    ;
-  usleep(30000);
+  while (!(__atomic_load_n(&mutex->word_, __ATOMIC_RELAXED) & PARKED))
+    usleep(1000);
   vf_mutex_unlock(mutex);
   pthread_join(thread, NULL);
 }
