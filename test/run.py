@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs lit on a build tree and ends on the line CI reads: 'N passed, N failed'.
 
-  run.py BUILD [--full] [--target PROCESSOR] [--repeat N] [--beside LOAD] [PATH...]
+  run.py BUILD [--full] [--target PROCESSOR] [--timed] [--repeat N] [--beside LOAD] [PATH...]
 
 Unsupported tests count as skipped, never as passed; an expected failure that
 passes, a timeout and an unresolved test all count as failed.
@@ -11,8 +11,9 @@ feature `full`, and of some others all but a slice (test/Inputs/short_run.py). T
 picks the slice, so the runs of successive commits cover everything; --full
 runs all of it at once.
 
---repeat and --beside are for tests of time and samples, whose verdict must not depend on what else
-the machine does: each runs N times beside LOAD processes that compute, and a line for each says how often it failed.
+--timed picks the tests of time and samples, whose verdict must not depend on what else the machine does: their
+comment TIMED: names the bound. With --repeat and --beside each runs N times beside LOAD processes that compute, and a
+line for each says how often it failed.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,6 +56,17 @@ def existing(path, tests):
     """The folder of a feature by the first word of its name, else the path as it is."""
     found = [name for name in sorted(os.listdir(tests)) if name.startswith(path + "-")]
     return os.path.join(tests, found[0]) if len(found) == 1 and not os.path.exists(path) else path
+
+
+def timed(paths):
+    """The tests in files and folders whose verdict compares a time or a number of samples with a bound."""
+    files = [os.path.join(folder, name) for path in paths for folder, _, names in os.walk(path) for name in names]
+    found = []
+    for file in sorted([*files, *filter(os.path.isfile, paths)]):
+        with open(file, encoding="utf-8", errors="replace") as f:
+            if re.search(r"^(//|#) TIMED: \S", f.read(4000), re.M):
+                found.append(file)
+    return found
 
 
 def prepare_guests(build, tests):
@@ -128,6 +141,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="run every case of the long tests")
     parser.add_argument("--target", choices=other_target.TARGETS,
                         help="the tests that run programs, for another processor, by qemu-user")
+    parser.add_argument("--timed", action="store_true", help="only tests of time and samples")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each test N times")
     parser.add_argument("--beside", type=int, default=0, metavar="LOAD", help="beside so many processes that compute")
     parser.add_argument("--nested", action="store_true", help=argparse.SUPPRESS)
@@ -147,8 +161,12 @@ def main():
         params.append(f"--param=target={args.target}")
         paths = paths or [os.path.join(source, "test", folder) for folder in RUNS_PROGRAMS]
     tests = []
+    paths = [existing(path, os.path.join(source, "test")) for path in paths]
+    if args.timed:
+        paths = timed(paths or [os.path.join(source, "test")])
+        if not paths:
+            sys.exit("dev test: none of these has a comment TIMED:")
     for path in paths:
-        path = existing(path, os.path.join(source, "test"))
         relative = os.path.relpath(os.path.abspath(path), os.path.join(source, "test"))
         if relative.startswith("..") or not os.path.exists(path):
             sys.exit(f"dev test: {path} is not a file or folder under test/")

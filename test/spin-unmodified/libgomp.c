@@ -5,6 +5,7 @@
 // Threads that wait inside of libgomp are seen to wait; those that
 // compute are not.
 //
+// TIMED: 20 samples of each loop, a fifth of which wait
 // REQUIRES: host-x86_64, native, spin-unmodified, perf-events
 // RUN: gcc -O2 -fopenmp %s -o %t
 // RUN: env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active %python %S/Inputs/check_languages.py waits,c_computes %t

@@ -7,6 +7,7 @@
 // never is. Two samples of a wait may miss it: where the signal came before it
 // began, or the kernel changed the clock's data just then.
 //
+// TIMED: 10 samples of each loop, 8 of which wait
 // REQUIRES: host-x86_64, native, capstone
 // RUN: bash %S/Inputs/verdicts.sh %vf_src %t %vf_platform
 

@@ -6,6 +6,7 @@
 // handler that blocks. Who is parked gets the free lock all the same, with a deadline of
 // either clock and without one; and who is parked while the lock is held stays so.
 //
+// TIMED: a waiter spins within 0.1 s, and has the lock within 5 s
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: env VF_SPIN_BUDGET_NS=1000000 %t
 

@@ -9,6 +9,7 @@
 // was broken; a lost wake-up shows as no progress for 20 seconds. The long form
 // is `storm 600`.
 //
+// TIMED: each thread moves within 20 s
 // REQUIRES: native
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t 4

@@ -7,6 +7,7 @@
 // lock's holder is, or if nothing is known of the holder. Whatever the page says, the lock is
 // a lock. One who does not answer at the socket is not waited for.
 //
+// TIMED: eight questions that nobody answers end within 5 s
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_lib/libvfrt.a -lpthread -o %t
 // RUN: env VF_HINTS=/nonexistent/hints %t %t.page
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/blocking-sync/*.c %vf_src/runtime/platform/linux/*.c %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -lpthread -o %t.tsan

@@ -5,6 +5,7 @@
 // Free memory of 400 KB is below the minimum threshold and stays; with a lower
 // minimum it is returned. The argument is the number of 10 ms steps to wait.
 //
+// TIMED: memory goes back within 20 s
 // REQUIRES: heap-churn-malloc
 // RUN: clang -std=gnu11 -O1 -Wall -Wextra -pthread -I %vf_include %s -o %t
 // RUN: env VF_MALLOC_HOLD_PRICE=1000000000 VF_MALLOC_TUNE_PERCENT=0 %vf_malloc %t 100 | FileCheck %s --check-prefix=KEPT

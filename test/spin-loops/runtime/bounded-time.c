@@ -6,6 +6,7 @@
 // takes 30 ms of CPU time, although the thread gives way: where the flag comes by CPU time, other
 // processes use the CPU, or all threads are stopped for longer than the wait.
 //
+// TIMED: waits that are bounded by CPU time outlast others on one CPU
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t.runtime -fpass-plugin=%vf_plugin %vf_link
 // RUN: %t.runtime
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -pthread -I %S/../../Inputs -I %vf_include %s -o %t.alone -fpass-plugin=%vf_plugin

@@ -4,6 +4,7 @@
 //
 // The promises of spin_wait.h, kept by the built library.
 //
+// TIMED: 5000 calls within 4 s; a wait of 0.1 s takes 0.02 s of CPU time
 // RUN: clang -std=gnu11 -O1 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 

@@ -6,6 +6,7 @@
 // sleeps without a look for timers. It must look after that sleep, as the timer's handler ends
 // it, and the timer runs only while the wait does.
 //
+// TIMED: a second of sleeps, and 20 ms of CPU time, within 60 s
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 

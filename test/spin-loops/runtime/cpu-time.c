@@ -7,6 +7,7 @@
 // and on a CPU that another process uses; in the runtime, and in the wait of an object that
 // is linked without it.
 //
+// TIMED: a second of CPU time within 60 s
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t.called -DCALLED %vf_link
 // RUN: %t.called
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -I %S/../../Inputs -I %vf_include %s -o %t.rewritten -fpass-plugin=%vf_plugin %vf_link
