@@ -54,6 +54,11 @@ def drop():
     os.setresuid(NOBODY, NOBODY, NOBODY)
 
 
+def before_others():
+    """Whoever looks at a holder, and the holder, must have a CPU each: beside other work they seldom have both."""
+    os.setpriority(os.PRIO_PROCESS, 0, -20)
+
+
 def one_cpu():
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -143,7 +148,7 @@ def main(folder):
     second = subprocess.run(["gleaner", "hints", "--at", PATH], capture_output=True, text=True)
     assert second.returncode == 125 and "Address already in use" in second.stderr, second
     if len(os.sched_getaffinity(0)) > 1:
-        print(run("seen").stderr, run("unrelated").stderr, sep="")
+        print(run("seen", before=before_others).stderr, run("unrelated", before=before_others).stderr, sep="")
     for mode in ("thread", "child", "read", "lock", "again", "leaves", "filtered"):
         run(mode)
     only_reads()
