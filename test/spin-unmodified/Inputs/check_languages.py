@@ -19,7 +19,8 @@ SAMPLES, START = 20, 5
 OTHERS = 0.1
 # WAITS_PART of runtime/gleaner/tick.c.
 ENOUGH = 1 / 5
-TRIES = 200
+# Looks at a loop, of which an idle machine needs some three. Beside a load of 8, 200 gave one of Go's loops 13 samples.
+TRIES = 1000
 # Seconds until a loop runs as compiled code: only a virtual machine compiles it while it runs.
 WARM_S = 0.5 if sys.argv[2] == "java" else 0.05
 
