@@ -6,17 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows the blocks around a call, the outermost first, and in each of them
-// the statements before the call:
+// A mutex that is released next, before it is taken again, is held already. So
+// the search looks at what follows the call, from the inside to the outside:
 //
-//   lock(&m);                     m
-//   if (full) { unlock(&m);       m: this branch leaves
-//     return; }
-//   if (empty)                    m
-//     signal(&c);         <- call
-//   unlock(&m);
+//   while (more) {                here the loop goes on to its begin, unless
+//     if (full)                   nothing in it synchronizes
+//       signal(&c);         <- call
+//     if (bad) {
+//       unlock(&m);               this branch leaves
+//       return;
+//     }
+//   }
+//   unlock(&m);                   m is held at the call
 //
-// and then, from the inside to the outside, those after it, up to the release.
+// A guard ends with its block, and a mutex that the condition of a `for` takes
+// and releases with that loop:
+//
+//   for (int i = 0; i ? (unlock(&m), 0) : (lock(&m), 1); i = 1) { ... }
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +30,7 @@
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -63,6 +70,13 @@ static bool leaves(const SyncSite &S, const Stmt *Part) {
     if (!Block || Block->body_empty())
       continue;
     const Stmt *Last = Block->body_back();
+    // do { ...; goto end; } while (0), of a macro.
+    while (auto *Do = dyn_cast<DoStmt>(Last)) {
+      auto *Body = dyn_cast<CompoundStmt>(Do->getBody());
+      if (!Body || Body->body_empty())
+        break;
+      Last = Body->body_back();
+    }
     auto *Call = dyn_cast<CallExpr>(Last);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     if (isa<ReturnStmt, BreakStmt, ContinueStmt, GotoStmt, CXXThrowExpr>(
@@ -83,127 +97,228 @@ static bool isOf(const SyncSite &Op, const HeldMutex &Held) {
   return Op.Object && (Op.Object == Held.Mutex || Op.Object == Held.Guard);
 }
 
-/// Updates Held by what Part, a statement of Block before the call, does.
-static void pass(const Stmt *Part, const CompoundStmt *Block,
-                 const FunctionSync &F, std::vector<HeldMutex> &Held) {
-  for (const SyncSite &S : F.Syncs) {
-    if (!isWithin(S, Part))
-      continue;
-    if (S.Kind == SyncKind::Lock && isDirect(S, Part)) {
-      const ValueDecl *Guard = guardOf(S);
-      if (isa<CXXConstructExpr>(S.Site) && !(Guard && isa<DeclStmt>(Part)))
-        continue; // Ends with its own block or expression.
-      // `unlock(l); ...; lock(l)` of a guard.
-      if (llvm::none_of(Held, [&](const HeldMutex &H) { return isOf(S, H); }))
-        Held.push_back({&S, S.Object, Guard, Guard ? Block : nullptr});
-    } else if (S.Kind == SyncKind::Unlock && !leaves(S, Part)) {
-      // A branch that releases it and takes it again leaves it held.
-      bool Again =
-          !isDirect(S, Part) && llvm::any_of(F.Syncs, [&](const SyncSite &L) {
-            return L.Kind == SyncKind::Lock && L.Object == S.Object &&
-                   isWithin(L, Part);
-          });
-      if (!Again)
-        llvm::erase_if(Held, [&](const HeldMutex &H) { return isOf(S, H); });
-    }
-  }
-}
-
-/// Looks for the release of Held in Part, a statement of Block after the call.
-/// Returns true when it is known whether there is one.
-static bool findRelease(HeldMutex &Held, const Stmt *Part, const Stmt *Around,
-                        const CompoundStmt *Block, const FunctionSync &F,
-                        bool &Waits) {
-  for (const SyncSite &S : F.Syncs) {
-    if (!isWithin(S, Part))
-      continue;
-    if (S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait) {
-      Waits = true;
-      return true;
-    }
-    if (S.Kind == SyncKind::Unlock && isOf(S, Held) && isDirect(S, Part)) {
-      Held.Unlock = &S;
-      Held.Block = Block;
-      Held.Part = Around;
-      return true;
-    }
-  }
-  return false;
-}
-
 namespace {
 /// A block around the call, and the statement of it in which the call is.
 struct Level {
   const CompoundStmt *Block;
   const Stmt *Part;
+  size_t Index; ///< Of Block among the statements around the call.
+};
+
+/// A mutex that may be held at a call.
+struct Candidate {
+  HeldMutex Held;
+  /// The `for` whose condition takes and releases it; null for others.
+  const ForStmt *Scope = nullptr;
+};
+
+class HeldSearch {
+public:
+  HeldSearch(const SyncSite &Site, const FunctionSync &F) : Site(Site), F(F) {
+    for (size_t I = 0; I < Site.Parents.size(); ++I)
+      if (auto *Block = dyn_cast<CompoundStmt>(Site.Parents[I]))
+        Levels.push_back(
+            {Block,
+             I + 1 < Site.Parents.size() ? Site.Parents[I + 1] : Site.Site, I});
+  }
+
+  std::vector<HeldMutex> run() {
+    addGuards();
+    addScopes();
+    addReleased();
+    std::vector<HeldMutex> Found;
+    for (Candidate &Each : Candidates)
+      if (findRelease(Each))
+        Found.push_back(Each.Held);
+    return Found;
+  }
+
+private:
+  /// What a statement after the call does to a mutex.
+  enum class Next { Nothing, Releases, Other };
+
+  void addGuards();
+  bool isStillHeld(const SyncSite &Lock, const ValueDecl &Guard) const;
+  void addScopes();
+  void addReleased();
+  bool findRelease(Candidate &Of) const;
+  Next afterwards(const Stmt *Part, HeldMutex &Held) const;
+  bool mayRepeat(size_t From, size_t To, const Candidate &Of) const;
+
+  const SyncSite &Site;
+  const FunctionSync &F;
+  SmallVector<Level, 8> Levels; ///< The outermost first.
+  std::vector<Candidate> Candidates;
 };
 } // namespace
 
-/// Returns the first release, after the call, of a mutex that F never takes: a
-/// caller has taken it. Null if there is none, or a wait before it.
-static const SyncSite *releasedForCaller(ArrayRef<Level> Levels,
-                                         const FunctionSync &F) {
-  for (const Level &L : llvm::reverse(Levels)) {
-    bool After = false;
-    for (const Stmt *Part : L.Block->body()) {
-      for (const SyncSite &S : F.Syncs) {
-        if (!After || !isWithin(S, Part))
-          continue;
-        if (S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait)
-          return nullptr;
-        if (S.Kind == SyncKind::Unlock && S.Object && isDirect(S, Part))
-          return llvm::none_of(F.Syncs,
-                               [&](const SyncSite &Lock) {
-                                 return Lock.Kind == SyncKind::Lock &&
-                                        (Lock.Object == S.Object ||
-                                         guardOf(Lock) == S.Object);
-                               })
-                     ? &S
-                     : nullptr;
-      }
-      After |= Part == L.Part;
-    }
-  }
-  return nullptr;
-}
-
-std::vector<HeldMutex> heldAt(const SyncSite &Site, const FunctionSync &F) {
-  SmallVector<Level, 8> Levels;
-  for (size_t I = 0; I < Site.Parents.size(); ++I)
-    if (auto *Block = dyn_cast<CompoundStmt>(Site.Parents[I]))
-      Levels.push_back({Block, I + 1 < Site.Parents.size() ? Site.Parents[I + 1]
-                                                           : Site.Site});
-  std::vector<HeldMutex> Held;
+/// Adds the guards that are declared before the call in the blocks around it.
+void HeldSearch::addGuards() {
   for (const Level &L : Levels)
     for (const Stmt *Part : L.Block->body()) {
       if (Part == L.Part)
         break;
-      pass(Part, L.Block, F, Held);
+      for (const SyncSite &S : F.Syncs)
+        if (const ValueDecl *Guard = S.Kind == SyncKind::Lock &&
+                                             isa<DeclStmt>(Part) &&
+                                             isWithin(S, Part)
+                                         ? guardOf(S)
+                                         : nullptr;
+            Guard && isStillHeld(S, *Guard))
+          Candidates.push_back({{&S, S.Object, Guard, L.Block}});
     }
-  std::vector<HeldMutex> Released;
-  for (HeldMutex &Each : Held) {
-    bool Known = false, Waits = false;
-    for (const Level &L : llvm::reverse(Levels)) {
-      bool After = false;
-      for (const Stmt *Part : L.Block->body()) {
-        if (After && !Known)
-          Known = findRelease(Each, Part, L.Part, L.Block, F, Waits);
-        After |= Part == L.Part;
-      }
-      if (!Known && Each.Guard && Each.Block == L.Block) {
-        Each.Part = L.Part;
-        Known = true;
-      }
-      if (Known)
+}
+
+/// Returns true unless a call on Guard has released the mutex before the call.
+bool HeldSearch::isStillHeld(const SyncSite &Lock,
+                             const ValueDecl &Guard) const {
+  bool Held = false;
+  for (const Level &L : Levels)
+    for (const Stmt *Part : L.Block->body()) {
+      if (Part == L.Part)
         break;
+      for (const SyncSite &S : F.Syncs) {
+        if (!isWithin(S, Part) || (&S != &Lock && S.Object != &Guard))
+          continue;
+        if (S.Kind == SyncKind::Lock && isDirect(S, Part))
+          Held = true;
+        else if (S.Kind == SyncKind::Unlock && !leaves(S, Part))
+          // A branch that releases it and takes it again leaves it held.
+          Held &= !isDirect(S, Part) &&
+                  llvm::any_of(F.Syncs, [&](const SyncSite &Again) {
+                    return Again.Kind == SyncKind::Lock &&
+                           Again.Object == &Guard && isWithin(Again, Part);
+                  });
+      }
     }
-    if (Known && !Waits)
-      Released.push_back(Each);
+  return Held;
+}
+
+/// Adds the mutexes that the condition of a `for` around the call takes and
+/// releases.
+void HeldSearch::addScopes() {
+  for (const Stmt *Each : Site.Parents) {
+    auto *For = dyn_cast<ForStmt>(Each);
+    if (!For || !For->getCond())
+      continue;
+    for (const SyncSite &Lock : F.Syncs)
+      if (Lock.Kind == SyncKind::Lock && Lock.Object &&
+          isWithin(Lock, For->getCond()) &&
+          llvm::any_of(F.Syncs, [&](const SyncSite &S) {
+            return S.Kind == SyncKind::Unlock && S.Object == Lock.Object &&
+                   isWithin(S, For->getCond());
+          }))
+        Candidates.push_back({{&Lock, Lock.Object}, For});
   }
-  if (const SyncSite *Unlock = releasedForCaller(Levels, F))
-    Released.push_back(
-        {nullptr, Unlock->Object, nullptr, nullptr, nullptr, Unlock});
-  return Released;
+}
+
+/// Adds the mutexes that calls release somewhere.
+void HeldSearch::addReleased() {
+  llvm::SmallPtrSet<const ValueDecl *, 4> Seen;
+  for (const SyncSite &S : F.Syncs) {
+    if (S.Kind != SyncKind::Unlock || !S.Object ||
+        !Seen.insert(S.Object).second ||
+        llvm::any_of(F.Syncs, [&](const SyncSite &Lock) {
+          return Lock.Kind == SyncKind::Lock && guardOf(Lock) == S.Object;
+        }))
+      continue;
+    HeldMutex Held{nullptr, S.Object};
+    for (const SyncSite &Lock : F.Syncs)
+      if (Lock.Kind == SyncKind::Lock && Lock.Object == S.Object &&
+          Lock.Site->getBeginLoc() < Site.Site->getBeginLoc() &&
+          (!Held.Lock ||
+           Held.Lock->Site->getBeginLoc() < Lock.Site->getBeginLoc()))
+        Held.Lock = &Lock;
+    Candidates.push_back({Held});
+  }
+}
+
+HeldSearch::Next HeldSearch::afterwards(const Stmt *Part,
+                                        HeldMutex &Held) const {
+  for (const SyncSite &S : F.Syncs) {
+    if (!isWithin(S, Part))
+      continue;
+    if (S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait)
+      return Next::Other;
+    if ((S.Kind != SyncKind::Lock && S.Kind != SyncKind::Unlock) ||
+        !isOf(S, Held))
+      continue;
+    if (S.Kind == SyncKind::Unlock && !isDirect(S, Part) && leaves(S, Part))
+      continue;
+    if (S.Kind != SyncKind::Unlock || !isDirect(S, Part))
+      return Next::Other;
+    Held.Unlock = &S;
+    return Next::Releases;
+  }
+  return Next::Nothing;
+}
+
+/// Returns true if a loop among the statements around the call from From to To
+/// may wait in its next iteration, or take or release the mutex there.
+bool HeldSearch::mayRepeat(size_t From, size_t To, const Candidate &Of) const {
+  for (size_t I = From; I < To; ++I) {
+    const Stmt *Loop = Site.Parents[I];
+    if (!isLoop(Loop) || isa<DoStmt>(Loop))
+      continue;
+    for (const SyncSite &S : F.Syncs)
+      if (isWithin(S, Loop) &&
+          (S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait ||
+           ((S.Kind == SyncKind::Lock || S.Kind == SyncKind::Unlock) &&
+            isOf(S, Of.Held))))
+        return true;
+  }
+  return false;
+}
+
+/// Looks for the release of a mutex after the call. Returns false if there is a
+/// wait before it, or if there is none.
+bool HeldSearch::findRelease(Candidate &Of) const {
+  HeldMutex &Held = Of.Held;
+  size_t Skip = Site.Parents.size(); // Levels from here on are left.
+  for (size_t I = Levels.size(); I-- > 0;) {
+    const Level &L = Levels[I];
+    size_t Outer = I ? Levels[I - 1].Index : 0;
+    bool After = false;
+    for (const Stmt *Part : L.Block->body()) {
+      if (After && L.Index < Skip) {
+        const Stmt *Does = Part;
+        while (auto *Case = dyn_cast<SwitchCase>(Does))
+          Does = Case->getSubStmt();
+        if (Next Is = afterwards(Part, Held); Is != Next::Nothing) {
+          Held.Block = L.Block;
+          Held.Part = L.Part;
+          return Is == Next::Releases;
+        }
+        if (isa<ReturnStmt, GotoStmt, ContinueStmt, CXXThrowExpr>(Does)) {
+          Held.Part = L.Part;
+          return Held.Guard && isa<ReturnStmt, CXXThrowExpr>(Does);
+        }
+        if (isa<BreakStmt>(Does)) {
+          for (Skip = L.Index; Skip > 0; --Skip)
+            if (isLoop(Site.Parents[Skip]) ||
+                isa<SwitchStmt>(Site.Parents[Skip]))
+              break;
+        }
+      }
+      After |= Part == L.Part;
+    }
+    Held.Part = L.Part;
+    if (Held.Guard && Held.Block == L.Block)
+      return true;
+    if (Of.Scope &&
+        llvm::is_contained(ArrayRef(Site.Parents).slice(Outer, L.Index - Outer),
+                           Of.Scope)) {
+      Held.Block = L.Block;
+      return true;
+    }
+    if (L.Index < Skip && mayRepeat(Outer, L.Index, Of))
+      return false;
+  }
+  return false;
+}
+
+std::vector<HeldMutex> heldAt(const SyncSite &Site, const FunctionSync &F) {
+  return HeldSearch(Site, F).run();
 }
 
 const ValueDecl *mutexOf(const SyncSite &Wait, const FunctionSync &F) {

@@ -179,9 +179,12 @@ static bool happensOnce(const SyncSite &Signal, const HeldMutex &Held,
 /// as a wake-up: a loop, or a call of a function that is not known to be short.
 static bool takesLong(const SyncSite &Signal, const HeldMutex &Held,
                       const FunctionSync &F) {
-  const Stmt *Loop = innermostLoop(Signal.Parents);
-  bool After = false, Long = Loop && Held.Lock &&
-                             !llvm::is_contained(Held.Lock->Parents, Loop);
+  // A macro that locks a block may write loops that run once.
+  auto Loop = llvm::find_if(llvm::reverse(Signal.Parents), [](const Stmt *S) {
+    return isLoop(S) && !S->getBeginLoc().isMacroID();
+  });
+  bool After = false, Long = Loop != Signal.Parents.rend() && Held.Lock &&
+                             !llvm::is_contained(Held.Lock->Parents, *Loop);
   if (!Held.Block)
     return Long;
   for (const Stmt *Part : Held.Block->body()) {

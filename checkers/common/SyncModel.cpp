@@ -70,6 +70,34 @@ std::optional<Meaning> byName(StringRef Name) {
                               : std::optional<Meaning>(Known->second);
 }
 
+/// Returns the operation that the name of a function of another file promises:
+/// `void app_mutex_lock(app_mutex *)`.
+std::optional<Meaning> byPromise(const FunctionDecl &Callee) {
+  static constexpr std::pair<StringRef, SyncKind> Endings[] = {
+      {"mutex_lock", SyncKind::Lock},
+      {"mtx_lock", SyncKind::Lock},
+      {"mutex_unlock", SyncKind::Unlock},
+      {"mtx_unlock", SyncKind::Unlock},
+      {"cond_wait", SyncKind::Wait},
+      {"cv_wait", SyncKind::Wait},
+      {"cond_timedwait", SyncKind::TimedWait},
+      {"cv_timedwait", SyncKind::TimedWait},
+      {"cond_signal", SyncKind::Signal},
+      {"cv_signal", SyncKind::Signal},
+      {"cv_wake1", SyncKind::Signal},
+      {"cond_broadcast", SyncKind::Broadcast},
+      {"cv_broadcast", SyncKind::Broadcast}};
+  if (Callee.isDefined() || Callee.isVariadic() || !Callee.getNumParams() ||
+      !Callee.getParamDecl(0)->getType()->isPointerType())
+    return std::nullopt;
+  auto *Found = llvm::find_if(Endings, [&](const auto &Each) {
+    return Callee.getName().ends_with(Each.first);
+  });
+  return Found == std::end(Endings)
+             ? std::nullopt
+             : std::optional<Meaning>({Found->second, 0});
+}
+
 /// Returns true if Class is a class of the standard library with one of Names.
 bool isStdClass(const CXXRecordDecl *Class,
                 std::initializer_list<StringRef> Names) {
@@ -215,8 +243,10 @@ public:
     } else if (Callee->getIdentifier() &&
                isa<TranslationUnitDecl>(
                    Callee->getDeclContext()->getRedeclContext())) {
-      if (auto Known = byName(Callee->getName());
-          Known && int(Call->getNumArgs()) > Known->Object) {
+      auto Known = byName(Callee->getName());
+      if (!Known)
+        Known = byPromise(*Callee);
+      if (Known && int(Call->getNumArgs()) > Known->Object) {
         SyncSite &Site = add(
             Known->Kind, Call,
             Known->Object < 0 ? nullptr : Call->getArg(Known->Object), Parents);

@@ -8,7 +8,7 @@
 // RUN: clang -std=c11 -fsyntax-only -pthread %t.c
 // RUN: FileCheck %s --check-prefix=FIXED < %t.c
 // Not without that option: broadcasts.
-// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-signal-locked' %s -- -std=c11 2>&1 | grep '^/.*warning: wakes a thread' | count 5
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-signal-locked' %s -- -std=c11 2>&1 | grep '^/.*warning: wakes a thread' | count 10
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-signal-locked' %s -- -std=c11 2>&1 | not grep 'wakes threads'
 
 #include <pthread.h>
@@ -246,6 +246,149 @@ void end(pthread_t t) {
   pthread_cond_broadcast(&some);
   pthread_mutex_unlock(&lock);
   pthread_join(t, NULL);
+}
+
+//===-- Where the mutex is taken does not matter, where it is released does ===//
+
+static int turned;
+
+// A macro takes it in the condition of a loop, and releases it there.
+#define LOCKED(m)                                                              \
+  for (int once = 0; once ? (pthread_mutex_unlock(m), 0)                       \
+                          : (pthread_mutex_lock(m), 1);                        \
+       once = 1)                                                               \
+    for (int again = 0; !again; again = 1)
+
+void add_by_macro(int n) {
+  LOCKED(&lock) {
+    units += n;
+    // CHECK: :[[@LINE+1]]:5: warning: wakes a thread that needs 'lock', still held:
+    pthread_cond_signal(&some);
+  }
+}
+// After the loop it is released.
+void add_after_macro(int n) {
+  LOCKED(&lock) {
+    units += n;
+  }
+  pthread_cond_signal(&some);
+}
+// It waits itself.
+void add_and_wait_by_macro(int n) {
+  LOCKED(&lock) {
+    units += n;
+    pthread_cond_signal(&some);
+    while (units)
+      pthread_cond_wait(&some, &lock);
+  }
+}
+
+// A branch that leaves by a macro.
+#define FAIL(how)                                                              \
+  do {                                                                         \
+    result = how;                                                              \
+    goto end;                                                                  \
+  } while (0)
+int put(int *item) {
+  int result = 0;
+  pthread_mutex_lock(&lock);
+  if (!item) {
+    pthread_mutex_unlock(&lock);
+    FAIL(-1);
+  }
+  units += *item;
+  // CHECK: :[[@LINE+1]]:3: warning: wakes a thread that needs 'lock', still held:
+  pthread_cond_signal(&some);
+  pthread_mutex_unlock(&lock);
+end:
+  return result;
+}
+
+// Taken in a branch, and released in one.
+void flush(bool threaded) {
+  if (threaded)
+    pthread_mutex_lock(&lock);
+  units--;
+  if (threaded) {
+    // CHECK: :[[@LINE+1]]:5: warning: wakes a thread that needs 'lock', still held:
+    pthread_cond_signal(&some);
+    pthread_mutex_unlock(&lock);
+  }
+}
+
+// Taken again later: what is released then was not held at the signal.
+void put_twice(void) {
+  pthread_mutex_lock(&lock);
+  units++;
+  pthread_mutex_unlock(&lock);
+  pthread_cond_signal(&some);
+  pthread_mutex_lock(&lock);
+  turned++;
+  pthread_mutex_unlock(&lock);
+}
+// The branch returns before the release, which is on another path.
+void put_or_not(int n) {
+  if (n < 0) {
+    pthread_cond_signal(&some);
+    return;
+  }
+  pthread_mutex_lock(&lock);
+  units += n;
+  pthread_mutex_unlock(&lock);
+}
+// The next iteration waits.
+void take_turns(void) {
+  pthread_mutex_lock(&lock);
+  for (;;) {
+    while (turned == 0)
+      pthread_cond_wait(&some, &lock);
+    if (turned < 0)
+      break;
+    turned--;
+    pthread_cond_signal(&some);
+  }
+  pthread_mutex_unlock(&lock);
+}
+// Out of a switch, to the release.
+void turn(int how) {
+  pthread_mutex_lock(&lock);
+  switch (how) {
+  case 1:
+    turned++;
+    // CHECK: :[[@LINE+1]]:5: warning: wakes a thread that needs 'lock', still held
+    pthread_cond_signal(&some);
+    break;
+  default:
+    pthread_mutex_unlock(&lock);
+    return;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+//===-- Functions of other files do what their names promise --------------===//
+
+struct app_mutex;
+struct app_cv;
+void app_mutex_lock(struct app_mutex *);
+void app_mutex_unlock(struct app_mutex *);
+void app_cond_signal(struct app_cv *);
+struct app {
+  struct app_mutex *guard;
+  struct app_cv *more;
+  int jobs;
+};
+void app_add(struct app *a) {
+  app_mutex_lock(a->guard);
+  a->jobs++;
+  // CHECK: :[[@LINE+1]]:3: warning: wakes a thread that needs 'guard', still held
+  app_cond_signal(a->more);
+  app_mutex_unlock(a->guard);
+}
+void app_add_well(struct app *a) {
+  app_mutex_lock(a->guard);
+  a->jobs++;
+  app_mutex_unlock(a->guard);
+  app_cond_signal(a->more);
 }
 
 __attribute__((annotate("vfriendly:keep"))) void kept(void) {
