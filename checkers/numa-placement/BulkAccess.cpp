@@ -64,11 +64,8 @@ public:
       callOf(*Made, *Made->getConstructor(),
              {Made->getArgs(), Made->getNumArgs()});
     auto *E = dyn_cast<Expr>(S);
-    bool IsElement = isa<ArraySubscriptExpr>(S);
-    if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(S))
-      IsElement |= isElementOfVector(*Operator);
     // For a[i][j] the whole expression is the access, and not its part a[i].
-    if (E && IsElement && !isPartOfElement(Parents))
+    if (E && elementIn(E) && !isPartOfElement(Parents))
       access(*E);
   }
 
@@ -184,30 +181,33 @@ private:
   /// the array grows, by the loop around it.
   void fill(const LibraryFill &Fill, const Expr &E, const Stmt &Writer) {
     const Stmt *By = Fill.IsGrowth ? innermostLoop(Parents) : &Writer;
-    if (BulkEvent *Event =
-            By ? wrote(Fill.Array, E, *By, Fill.Count, Fill.Size) : nullptr)
+    if (BulkEvent *Event = By ? wrote(Fill, E, *By) : nullptr)
       Event->IsZero = Fill.IsZero;
   }
 
-  /// Adds a write of all elements of Array, or of `Count` elements of `Size`
-  /// bytes, by the statement Writer. Returns null if the array is ignored.
-  BulkEvent *wrote(const ValueDecl *Array, const Expr &E, const Stmt &Writer,
-                   const Expr *Count, uint64_t Size = 0) {
-    if (!Array)
+  /// Adds the write that Fill is, by the statement Writer. Returns null if the
+  /// array is ignored.
+  BulkEvent *wrote(const LibraryFill &Fill, const Expr &E, const Stmt &Writer) {
+    if (!Fill.Array)
       return nullptr;
-    QualType Element = elementOf(Array->getType());
-    // Elements that own memory are tables of other arrays.
+    const Expr *Count = Fill.Count;
+    QualType Element = elementOf(Fill.Array->getType());
+    // Elements that own memory are tables of other arrays, unless the fill
+    // gives them their memory.
     if (Element.isNull() || Element->isAnyPointerType() ||
-        Element.isDestructedType() || Element->isIncompleteType() ||
-        Element->isFunctionType() || (Count && Counts.contains(site(*Count))))
+        (Element.isDestructedType() &&
+         !(Fill.HasValue && isOfStdClass(Element, {"vector"}))) ||
+        Element->isIncompleteType() || Element->isFunctionType() ||
+        (Count && Counts.contains(site(*Count))))
       return nullptr;
     BulkEvent &Event = add(BulkEvent::Write, team(), E);
-    Event.Array = Array;
+    Event.Array = Fill.Array;
     Event.Loop = &Writer;
-    if (Count)
+    if (Count && !Element.isDestructedType())
       Event.Bytes = llvm::SaturatingMultiply<uint64_t>(
           constant(Count).value_or(0),
-          Size ? Size : Context.getTypeSizeInChars(Element).getQuantity());
+          Fill.Size ? Fill.Size
+                    : Context.getTypeSizeInChars(Element).getQuantity());
     return &Event;
   }
 
@@ -334,6 +334,34 @@ private:
     return Shared && Repeats;
   }
 
+  static bool hasElement(const Expr *E) {
+    bool Found = false;
+    forEachStmt(E, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      auto *Below = dyn_cast<Expr>(S);
+      Found |= Below && elementIn(Below);
+    });
+    return Found;
+  }
+
+  /// Returns true if Index is read from another array, itself or by a variable
+  /// that does not step on: `deltas[level[i]]`.
+  bool isLoadedIndex(const Expr *Index) const {
+    bool Found = hasElement(Index);
+    forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      auto *Ref = dyn_cast<DeclRefExpr>(S);
+      auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+      if (!Variable || isa<ParmVarDecl>(Variable))
+        return;
+      bool Steps = false, Loads = false;
+      for (const GivenValue *Value : Values.valuesOf(*Variable)) {
+        Steps |= Value->Kind != GivenValue::Assigned;
+        Loads |= Value->At.E && hasElement(Value->At.E);
+      }
+      Found |= Loads && !Steps;
+    });
+    return Found;
+  }
+
   void access(const Expr &Whole) {
     // A table of pointers is ignored: it is small compared with the memory that
     // the pointers lead to.
@@ -342,7 +370,7 @@ private:
     // Goes from the expression a[i][j] to a.
     SmallVector<const Stmt *, 4> Loops, Choosing;
     Variables Seen;
-    bool IsOfAlgorithm = false;
+    bool IsOfAlgorithm = false, IsGathered = false;
     const Expr *Base = &Whole;
     for (bool IsFirst = true;; IsFirst = false) {
       Base = stripped(Base);
@@ -355,6 +383,7 @@ private:
         return;
       Base = At->Base;
       collectLoops(At->Index, Choosing, Seen);
+      IsGathered |= isLoadedIndex(At->Index);
       forEachStmt(At->Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
         auto *Ref = dyn_cast<DeclRefExpr>(S);
         auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
@@ -381,7 +410,7 @@ private:
     Event.Array = Array;
     Event.IsZero = Written == &Whole && Loops.size() == 1 &&
                    isZeroFill(Parents, *Loops.front(), Context);
-    Event.IsReused = !IsOfAlgorithm && isReused(Choosing);
+    Event.IsReused = IsGathered || (!IsOfAlgorithm && isReused(Choosing));
     uint64_t Bytes = sizeOf(Whole);
     for (const Stmt *S : Parents)
       if (llvm::is_contained(Loops, S)) {
@@ -407,6 +436,22 @@ private:
 };
 
 } // namespace
+
+bool isForTeam(const FunctionDecl &F) {
+  bool Found = false;
+  forEachStmt(F.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+    Found |=
+        Directive &&
+        (isa<OMPBarrierDirective, OMPMasterDirective, OMPMaskedDirective>(S) ||
+         (isOpenMPWorksharingDirective(Directive->getDirectiveKind()) &&
+          !isOpenMPParallelDirective(Directive->getDirectiveKind()))) &&
+        llvm::none_of(Parents, [](const Stmt *P) {
+          return isa<OMPExecutableDirective>(P);
+        });
+  });
+  return Found;
+}
 
 std::vector<BulkEvent> bulkEvents(const FunctionDecl &Function,
                                   const UnitValues &Values,

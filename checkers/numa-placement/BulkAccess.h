@@ -41,7 +41,8 @@ struct BulkEvent {
   uint64_t Bytes = 0;
   /// True if a work-sharing loop uses each element many times: all threads read
   /// the whole array, as jW in the example, or an inner loop repeats the
-  /// access, as with iN. Such a table is small compared with the other data.
+  /// access, as with iN, or the index is an element of another array. Such a
+  /// table is small compared with the other data.
   ///   #pragma omp parallel for
   ///   for (i = 0; i < rows; i++)
   ///     for (j = 0; j < columns; j++)
@@ -52,6 +53,10 @@ struct BulkEvent {
   const clang::FunctionDecl *Callee = nullptr;
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };
+
+/// Returns true if F has directives that only make sense in a team, outside of
+/// any region: a team calls it, if it is not known who does.
+bool isForTeam(const clang::FunctionDecl &F);
 
 /// Lists the reads and writes of array elements by the loops of Function, the
 /// library functions and vectors in it that write whole arrays, and its calls.

@@ -34,6 +34,13 @@ std::optional<ArrayElement> elementIn(const Expr *E) {
   auto *Operator = dyn_cast<CXXOperatorCallExpr>(E);
   if (Operator && isElementOfVector(*Operator))
     return ArrayElement{Operator->getArg(0), Operator->getArg(1)};
+  auto *Target = dyn_cast<UnaryOperator>(E);
+  auto *Sum = Target && Target->getOpcode() == UO_Deref
+                  ? dyn_cast<BinaryOperator>(stripped(Target->getSubExpr()))
+                  : nullptr;
+  if (Sum && Sum->getOpcode() == BO_Add && Sum->getType()->isPointerType() &&
+      Sum->getLHS()->getType()->isPointerType())
+    return ArrayElement{Sum->getLHS(), Sum->getRHS()};
   return std::nullopt;
 }
 

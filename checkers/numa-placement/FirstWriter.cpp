@@ -32,6 +32,9 @@ constexpr uint64_t LeastBytes = 64 * 1024;
 /// Maximum call depth, and maximum number of events of one program: somewhat
 /// more than the largest unit of NPB needs.
 constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
+/// Maximum number of arrays that a pointer may point to: the two of a step from
+/// an old state to a new one, and those of a few kinds of data.
+constexpr unsigned MaxObjects = 4;
 
 /// Follows the functions of a unit in the order in which they call each other,
 /// and records which code writes each array first.
@@ -42,26 +45,36 @@ public:
     ThreadCounts Counts(Values, Context);
     for (const FunctionDecl *F : Values.functions())
       Events[F] = bulkEvents(*F, Values, Counts, Context);
+    for (auto &[F, List] : Events)
+      for (const BulkEvent &Event : List)
+        if (const FunctionDecl *Callee = definitionOf(Event.Callee);
+            Callee && Callee != F)
+          Called.insert(Callee);
+    for (auto &[F, List] : Events)
+      if (!F->isMain() && isForTeam(*F))
+        ForTeams.insert(F);
+    for (auto &[F, List] : Events)
+      if (ForTeams.contains(F) && !Called.contains(F))
+        for (BulkEvent &Event : List)
+          if (Event.By == Team::Callers)
+            Event.By = Team::All;
     for (const Site &Call : Values.calls())
       notePlaced(*cast<CallExpr>(Call.E));
   }
 
-  /// Follows all functions that no function in the unit calls.
+  /// Follows all functions that no function in the unit calls, and those for
+  /// teams, which may have other callers.
   void run() {
-    llvm::DenseSet<const FunctionDecl *> Called;
     bool HasTeam = false;
     for (auto &[F, List] : Events)
-      for (const BulkEvent &Event : List) {
-        HasTeam |= Event.By == Team::All;
-        if (const FunctionDecl *Callee = definitionOf(Event.Callee);
-            Callee && Callee != F)
-          Called.insert(Callee);
-      }
+      HasTeam |= llvm::any_of(
+          List, [](const BulkEvent &Event) { return Event.By == Team::All; });
     for (auto &[F, List] : Events)
-      if (HasTeam && !Called.contains(F)) {
+      if (HasTeam && (!Called.contains(F) || ForTeams.contains(F))) {
         States.clear();
         Left = MaxEvents;
-        call(*F, Team::Callers, Bindings(), 0);
+        call(*F, ForTeams.contains(F) ? Team::All : Team::Callers, Bindings(),
+             0);
       }
     if (HasTeam)
       connectNewBlocks();
@@ -113,8 +126,12 @@ private:
       --Left;
       Team By = Event.By == Team::Callers ? Around : Event.By;
       if (Event.Kind != BulkEvent::Call) {
-        if (const ValueDecl *Array = objectOf(Event.Array, Bound))
-          access(*Array, Event, By);
+        Objects Arrays = objectsOf(Event.Array, Bound);
+        // Threads may use any of several arrays; a thread fills one of them.
+        for (const ValueDecl *Array : Arrays)
+          if (Arrays.size() == 1 ||
+              (By == Team::All && States[Array].Kind == State::Serial))
+            access(*Array, Event, By);
         continue;
       }
       const FunctionDecl *Callee = definitionOf(Event.Callee);
@@ -198,32 +215,39 @@ private:
     return false;
   }
 
-  /// Returns the object that Name stands for: the array, or the variable that
-  /// owns the heap block; null if Name may stand for several objects.
-  const ValueDecl *objectOf(const ValueDecl *Name, const Bindings &Bound,
-                            unsigned Depth = 0) const {
+  using Objects = SmallVector<const ValueDecl *, 2>;
+  /// Returns the objects that Name may stand for: the array, or the variable
+  /// that owns the heap block; none if these are not known, or many.
+  Objects objectsOf(const ValueDecl *Name, const Bindings &Bound,
+                    unsigned Depth = 0) const {
     if (auto Known = Bound.find(Name); Known != Bound.end())
-      return Known->second;
+      return Known->second ? Objects{Known->second} : Objects();
     QualType T = Name->getType();
     if (Depth > 4 || !(T->isPointerType() || T->isReferenceType()))
-      return Name;
-    const ValueDecl *Object = nullptr;
+      return {Name};
+    Objects Found;
     for (const GivenValue *Value : Values.valuesOf(*Name)) {
       if (Value->Kind != GivenValue::Assigned)
         continue;
       const ValueDecl *Root = rootOf(Value->At.E);
       if (isLoaded(*Value->At.E))
-        return nullptr;
+        return {};
       if (!Root || Root == Name || isa<FunctionDecl>(Root))
         continue; // A new block, null, or an advance such as p = p + 1.
-      const ValueDecl *Next = objectOf(Root, Bound, Depth + 1);
-      if (Object && Object != Next)
-        return nullptr;
-      Object = Next;
-      if (!Object)
-        return nullptr;
+      Objects Next = objectsOf(Root, Bound, Depth + 1);
+      for (const ValueDecl *Each : Next)
+        if (!llvm::is_contained(Found, Each))
+          Found.push_back(Each);
+      if (Next.empty() || Found.size() > MaxObjects)
+        return {};
     }
-    return Object ? Object : Name;
+    return Found.empty() ? Objects{Name} : Found;
+  }
+  /// Returns the object that Name stands for; null if it may be another.
+  const ValueDecl *objectOf(const ValueDecl *Name,
+                            const Bindings &Bound) const {
+    Objects All = objectsOf(Name, Bound);
+    return All.size() == 1 ? All.front() : nullptr;
   }
 
   /// Returns true if only other units allocate what the field Array points to.
@@ -307,6 +331,8 @@ private:
   const UnitValues &Values;
   const ASTContext &Context;
   llvm::MapVector<const FunctionDecl *, std::vector<BulkEvent>> Events;
+  llvm::DenseSet<const FunctionDecl *> Called; ///< By others of the unit.
+  llvm::DenseSet<const FunctionDecl *> ForTeams;
   llvm::DenseMap<const ValueDecl *, State> States;
   llvm::DenseSet<const ValueDecl *> Placed;
   llvm::SmallVector<const FunctionDecl *, 8> Stack;
@@ -359,7 +385,7 @@ void Simulation::connectNewBlocks() {
     for (const BulkEvent &Event : List)
       if (Event.Kind != BulkEvent::Call && Event.By == Team::All &&
           !Event.IsReused)
-        if (const ValueDecl *Object = objectOf(Event.Array, Bindings()))
+        for (const ValueDecl *Object : objectsOf(Event.Array, Bindings()))
           Uses.try_emplace(Object, &Event);
   llvm::DenseSet<const FunctionDecl *> InTeams = calledByTeams();
   for (auto &[F, List] : Events) {

@@ -51,6 +51,13 @@ static const ValueDecl *beginOf(const Expr *From, const ASTContext &Context) {
   return wholeArray(From);
 }
 
+/// Returns true if the elements of a vector that are made from Value, a vector
+/// themselves, are not empty.
+static bool hasElements(const Expr *Value) {
+  auto *Made = dyn_cast<CXXConstructExpr>(stripped(Value));
+  return !Made || Made->getNumArgs();
+}
+
 static LibraryFill ofMethod(const CXXMemberCallExpr &Call, StringRef Name) {
   const Expr *Vector = Call.getImplicitObjectArgument();
   if (!isOfStdClass(Vector->getType(), {"vector"}))
@@ -58,11 +65,20 @@ static LibraryFill ofMethod(const CXXMemberCallExpr &Call, StringRef Name) {
   if (Name == "push_back" || Name == "emplace_back")
     return {wholeArray(Vector), nullptr, 0, false, true};
   unsigned Arguments = Call.getNumArgs();
-  return ((Name == "assign" && Arguments == 2) ||
-          (Name == "resize" && Arguments != 0)) &&
-                 Call.getArg(0)->getType()->isIntegerType()
-             ? LibraryFill{wholeArray(Vector), Call.getArg(0)}
-             : LibraryFill();
+  bool IsSized = ((Name == "assign" && Arguments == 2) ||
+                  (Name == "resize" && Arguments != 0)) &&
+                 Call.getArg(0)->getType()->isIntegerType();
+  if (!IsSized)
+    return {};
+  // A loop gives each vector of a vector its memory.
+  if (std::optional<ArrayElement> Row = elementIn(stripped(Vector)))
+    return {wholeArray(Row->Base), nullptr, 0, false, true, true};
+  return {wholeArray(Vector),
+          Call.getArg(0),
+          0,
+          false,
+          false,
+          Arguments == 2 && hasElements(Call.getArg(1))};
 }
 
 static LibraryFill ofOperator(const CXXOperatorCallExpr &Call,
@@ -125,11 +141,17 @@ LibraryFill constructedFill(const ValueDecl &Vector, const Expr *Init,
     return {};
   QualType First = Made->getArg(0)->getType();
   if (First->isIntegerType())
-    return {&Vector, Made->getArg(0)};
+    return {&Vector,
+            Made->getArg(0),
+            0,
+            false,
+            false,
+            Made->getNumArgs() > 1 && !Made->getArg(1)->isDefaultArgument() &&
+                hasElements(Made->getArg(1))};
   if (Made->getConstructor()->isCopyConstructor() ||
       (Made->getNumArgs() > 1 &&
        Context.hasSameUnqualifiedType(First, Made->getArg(1)->getType())))
-    return {&Vector};
+    return {&Vector, nullptr, 0, false, false, true};
   return {};
 }
 

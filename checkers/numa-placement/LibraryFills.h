@@ -23,6 +23,9 @@ struct LibraryFill {
   bool IsZero = false;
   /// True if the call adds an element, so that a loop around it fills.
   bool IsGrowth = false;
+  /// True if each element gets a value, so that one which is a vector gets
+  /// memory.
+  bool HasValue = false;
 };
 
 /// Returns what Call, of a function of the C or C++ library, fills.

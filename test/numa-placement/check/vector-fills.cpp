@@ -2,11 +2,13 @@
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What fills a vector: an assigned vector, a copy, a range; and lambdas that a team calls by name.
+// What fills a vector: an assigned vector, a copy, a range, what gives its elements memory; lambdas that a team calls by name,
+// and functions whose directives need a team.
 // REQUIRES: openmp
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-serial-init' %s -- -std=c++20 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning: --implicit-check-not=note:
 
 #include <algorithm>
+#include <cstring>
 #include <omp.h>
 #include <vector>
 
@@ -78,3 +80,118 @@ void few(long N) {
   for (long I = 0; I < N; ++I)
     Sums[I] += 1;
 }
+
+//===--- Vectors of vectors -----------------------------------------------===//
+
+using Rows = std::vector<std::vector<double>>;
+void step(std::vector<double> *Row);
+
+struct Field {
+  Rows Now, Before, Table, Slopes;
+  Rows *Current = &Now;
+  std::vector<double> Zero;
+
+  // Each element gets memory, and which of the two threads use is not known.
+  void make(long N) {
+    // CHECK: :[[@LINE+3]]:5: warning: one thread fills 'Now'
+    // CHECK: note: threads use 'Current' here
+    // CHECK: note: no fix:
+    Now.resize(N, Zero);
+    // CHECK: :[[@LINE+3]]:5: warning: one thread fills 'Before'
+    // CHECK: note: threads use 'Current' here
+    // CHECK: note: no fix:
+    Before.assign(N, Zero);
+  }
+  void swap() {
+    if (Current == &Now)
+      Current = &Before;
+    else
+      Current = &Now;
+  }
+  void run(long N) {
+#pragma omp parallel for
+    for (long I = 0; I < N; ++I)
+      step(&(*Current)[I]);
+  }
+
+  // A loop gives them their memory.
+  void slopes(long N) {
+    Slopes.resize(N);
+    // CHECK: :[[@LINE+3]]:5: warning: one thread fills 'Slopes'
+    // CHECK: note: threads use 'Slopes' here
+    // CHECK: note: no fix:
+    for (long I = 0; I < N; ++I)
+      Slopes[I].resize(3, 0.0);
+#pragma omp parallel for
+    for (long I = 0; I < N; ++I)
+      step(&Slopes[I]);
+  }
+
+  // Not reported: a table of empty rows; threads give them their memory.
+  void table(long N) {
+    Table.resize(N);
+    Table.assign(N, std::vector<double>());
+#pragma omp parallel for
+    for (long I = 0; I < N; ++I)
+      Table[I].push_back(1);
+  }
+};
+
+//===--- Functions for a team ---------------------------------------------===//
+
+// A team calls them, from another file: only then do the directives mean
+// anything.
+void mark(const std::vector<double> &From, long N) {
+  static std::vector<int> Marks;
+#pragma omp master
+  {
+    // CHECK: :[[@LINE+3]]:5: warning: one thread fills 'Marks'
+    // CHECK: note: threads use 'Marks' here
+    // CHECK: note: no fix:
+    Marks.resize(N);
+  }
+#pragma omp barrier
+#pragma omp for
+  for (long I = 0; I < N; ++I)
+    Marks[I] = From[I] > 0;
+}
+
+// Not reported: all threads write their parts first.
+void mark_all(double *Marks, long Begin, long End, long N) {
+  for (long I = Begin; I < End; ++I)
+    Marks[I] = 0;
+#pragma omp barrier
+#pragma omp for
+  for (long I = 0; I < N; ++I)
+    Marks[I] += 1;
+}
+
+//===--- Other forms of an element ----------------------------------------===//
+
+void copy_to(double *Out, const double *In, long N) {
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'Out'
+  // CHECK: note: threads use 'Out' here
+  // CHECK: note: no fix:
+  std::memcpy(Out, In, N * sizeof *Out);
+#pragma omp parallel for
+  for (long I = 0; I < N; ++I)
+    *(Out + I) *= 2;
+}
+
+// Not reported: a table that an element of another array chooses from.
+struct Mesh {
+  std::vector<double> Widths, Areas;
+  std::vector<int> Level;
+  void make(long Levels) {
+    Widths.resize(Levels);
+    for (long I = 0; I < Levels; ++I)
+      Widths[I] = 1.0 / (1 << I);
+  }
+  void areas(long N) {
+#pragma omp parallel for
+    for (long I = 0; I < N; ++I) {
+      int L = Level[I];
+      Areas[I] = Widths[L] * Widths[Level[I]];
+    }
+  }
+};
