@@ -80,9 +80,13 @@ void FunctionBodies::Walker::walk(const Stmt &S) {
     IsInLoop = Into.HasLoop = true;
   else if (isa<GotoStmt, IndirectGotoStmt>(S))
     Into.HasLoop = Into.HasGoto = true;
-  else if (auto *Ref = dyn_cast<DeclRefExpr>(&S))
+  else if (auto *Ref = dyn_cast<DeclRefExpr>(&S)) {
     noteUse(dyn_cast<FunctionDecl>(Ref->getDecl()));
-  else if (auto *Member = dyn_cast<MemberExpr>(&S))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+        Variable && Variable->getType()->isFunctionPointerType() &&
+        Variable->isFileVarDecl())
+      Into.Pointers.push_back({Variable, IsInLoop});
+  } else if (auto *Member = dyn_cast<MemberExpr>(&S))
     noteUse(dyn_cast<FunctionDecl>(Member->getMemberDecl()));
   else if (auto *Construct = dyn_cast<CXXConstructExpr>(&S)) {
     noteUse(Construct->getConstructor());

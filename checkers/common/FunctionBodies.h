@@ -37,6 +37,12 @@ struct FunctionBody {
     bool IsInLoop;
   };
   llvm::SmallVector<Use, 8> Uses;
+  /// Global pointers to functions that are named.
+  struct PointerUse {
+    const clang::VarDecl *Pointer;
+    bool IsInLoop;
+  };
+  llvm::SmallVector<PointerUse, 0> Pointers;
 
   /// Returns true if the function is so small that LLVM is assumed to inline
   /// it.

@@ -33,6 +33,8 @@ std::string HeapCall::name() const {
     return Callee->getNameAsString();
   if (auto *New = dyn_cast<CXXNewExpr>(Site))
     return New->isArray() ? "new[]" : "new";
+  if (auto *Call = dyn_cast<CallExpr>(Site))
+    return variableOf(Call->getCallee())->getNameAsString(); // A pointer.
   return cast<CXXDeleteExpr>(Site)->isArrayForm() ? "delete[]" : "delete";
 }
 
@@ -136,7 +138,11 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
   }
   auto *Plain = dyn_cast<CallExpr>(E);
   const FunctionDecl *Callee = Plain ? Plain->getDirectCallee() : nullptr;
-  const HeapFunction *Does = Callee ? find(*Callee) : nullptr;
+  const VarDecl *Pointer =
+      Plain && !Callee ? variableOf(Plain->getCallee()) : nullptr;
+  const HeapFunction *Does = Callee    ? find(*Callee)
+                             : Pointer ? find(*Pointer)
+                                       : nullptr;
   if (!Does)
     return std::nullopt;
   auto Argument = [&](std::optional<unsigned> I) -> const Expr * {
@@ -163,6 +169,20 @@ const HeapFunction *HeapCalls::find(const FunctionDecl &F) {
   // classify may have added entries, and so moved this one.
   return (Known[F.getCanonicalDecl()] = std::make_unique<HeapFunction>(*Does))
       .get();
+}
+
+const HeapFunction *HeapCalls::find(const VarDecl &Pointer) {
+  if (!Pointer.isFileVarDecl() || !Pointer.getIdentifier())
+    return nullptr;
+  auto [Place, IsNew] = Pointers.try_emplace(Pointer.getName());
+  if (IsNew)
+    Place->second = promiseOf(Pointer);
+  return Place->second ? &*Place->second : nullptr;
+}
+
+const HeapFunction *HeapCalls::findPointer(StringRef Name) const {
+  auto Found = Pointers.find(Name);
+  return Found == Pointers.end() || !Found->second ? nullptr : &*Found->second;
 }
 
 /// Maximum number of wrappers around one another that are looked into.

@@ -11,7 +11,8 @@
 //
 // Recognizes new and delete, the functions in HeapNames.def, functions with the
 // attribute malloc or ownership, and functions of the program that do the same
-// (HeapWrappers.h), also of its other units (HeapFacts.h).
+// (HeapWrappers.h), also of its other units (HeapFacts.h) and through global
+// pointers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,7 @@
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 #include <memory>
 #include <optional>
 
@@ -44,7 +46,8 @@ struct HeapCall {
   /// The factors of the allocated size, as for calloc(Count, Size); null for a
   /// factor that does not exist or is not visible.
   const clang::Expr *Size = nullptr, *Count = nullptr;
-  const clang::FunctionDecl *Callee = nullptr; ///< Null for new and delete.
+  /// Null for new and delete, and for a call through a pointer.
+  const clang::FunctionDecl *Callee = nullptr;
 
   /// Returns the name for diagnostics: the name of Callee, or `new`, `new[]`,
   /// `delete` or `delete[]`.
@@ -57,12 +60,17 @@ public:
   ~HeapCalls();
   std::optional<HeapCall> match(const clang::Expr *E);
   const HeapFunction *find(const clang::FunctionDecl &F);
+  /// Returns what calls through Pointer, a global variable, do.
+  const HeapFunction *find(const clang::VarDecl &Pointer);
+  /// Returns the same for a variable by its name, if it was asked for before.
+  const HeapFunction *findPointer(llvm::StringRef Name) const;
 
 private:
   std::optional<HeapFunction> classify(const clang::FunctionDecl &F);
 
   llvm::DenseMap<const clang::FunctionDecl *, std::unique_ptr<HeapFunction>>
       Known;
+  llvm::StringMap<std::optional<HeapFunction>> Pointers;
   std::shared_ptr<ProgramFacts> Program;
   unsigned Wrapped = 0; ///< Bodies that are being summarized.
 };

@@ -12,6 +12,13 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+unsigned HeapReach::whatIs(const HeapFunction *Does) {
+  return !Does                          ? 0
+         : Does->Op == HeapOp::Allocate ? Allocates
+         : Does->Op == HeapOp::Release  ? Releases
+                                        : 0;
+}
+
 /// Returns the heap operation that a call of F is: Allocates, Releases or none.
 unsigned HeapReach::doesItself(const FunctionDecl &F) {
   switch (F.getOverloadedOperator()) {
@@ -24,11 +31,7 @@ unsigned HeapReach::doesItself(const FunctionDecl &F) {
   default:
     break;
   }
-  const HeapFunction *Does = Heap.find(F);
-  return !Does                          ? 0
-         : Does->Op == HeapOp::Allocate ? Allocates
-         : Does->Op == HeapOp::Release  ? Releases
-                                        : 0;
+  return whatIs(Heap.find(F));
 }
 
 unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
@@ -47,6 +50,8 @@ unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
   for (const FunctionBody::Use &Each : In.Uses)
     if (Inside != Both)
       Inside |= doesIfInlined(*Each.Function);
+  for (const FunctionBody::PointerUse &Each : In.Pointers)
+    Inside |= whatIs(Heap.find(*Each.Pointer));
   Inlined[Definition] = Inside;
   return Does | Inside;
 }
@@ -57,6 +62,9 @@ bool HeapReach::doesBoth(const FunctionDecl &F, bool InLoops) {
   for (const FunctionBody::Use &Each : In.Uses)
     if (Does != Both && (!InLoops || Each.IsInLoop || In.HasGoto))
       Does |= doesIfInlined(*Each.Function);
+  for (const FunctionBody::PointerUse &Each : In.Pointers)
+    if (!InLoops || Each.IsInLoop || In.HasGoto)
+      Does |= whatIs(Heap.find(*Each.Pointer));
   return Does == Both;
 }
 

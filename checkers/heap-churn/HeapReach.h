@@ -37,6 +37,7 @@ public:
 private:
   enum : unsigned { Allocates = 1, Releases = 2, Both = 3 };
   bool doesBoth(const clang::FunctionDecl &F, bool InLoops);
+  static unsigned whatIs(const HeapFunction *Does);
   unsigned doesItself(const clang::FunctionDecl &F);
   unsigned doesIfInlined(const clang::FunctionDecl &F);
 

@@ -189,61 +189,73 @@ std::optional<HeapFunction> summarizeBody(const FunctionDecl &F,
 
 /// Returns true if the parameters from From on only say where the caller is:
 /// `const char *file, int line`.
-static bool arePlaces(const FunctionDecl &F, unsigned From) {
-  return llvm::all_of(
-      F.parameters().drop_front(From), [](const ParmVarDecl *P) {
-        QualType Type = P->getType();
-        return Type->isIntegerType() ||
-               (Type->isPointerType() && Type->getPointeeType()->isCharType());
-      });
+static bool arePlaces(const FunctionProtoType &T, unsigned From) {
+  return llvm::all_of(T.param_types().drop_front(From), [](QualType Parameter) {
+    return Parameter->isIntegerType() ||
+           (Parameter->isPointerType() &&
+            Parameter->getPointeeType()->isCharType());
+  });
 }
 
 /// Returns Index if that parameter may be a size, and the parameters after it
 /// say where the caller is.
-static std::optional<unsigned> sizeAt(const FunctionDecl &F, unsigned Index) {
-  if (Index >= F.getNumParams() ||
-      !F.getParamDecl(Index)->getType()->isIntegerType() ||
-      !arePlaces(F, Index + 1))
+static std::optional<unsigned> sizeAt(const FunctionProtoType &T,
+                                      unsigned Index) {
+  if (Index >= T.getNumParams() || !T.getParamType(Index)->isIntegerType() ||
+      !arePlaces(T, Index + 1))
     return std::nullopt;
   return Index;
 }
 
-std::optional<HeapFunction> promiseOf(const FunctionDecl &F) {
-  const DeclContext *Around = F.getDeclContext()->getRedeclContext();
-  if (!F.getIdentifier() || F.isVariadic() ||
-      !(Around->isFileContext() || F.isExternC()) || F.getNumParams() == 0)
+/// Returns what a function of this name and type promises.
+static std::optional<HeapFunction> promiseOf(const NamedDecl &D,
+                                             const FunctionProtoType &T) {
+  if (!D.getIdentifier() || T.isVariadic() || T.getNumParams() == 0)
     return std::nullopt;
-  std::string Name = F.getName().lower();
+  std::string Name = D.getName().lower();
   // What is released to such an allocator does not go back to the heap.
   for (StringRef Word : {"pool", "arena", "slab", "stack", "region", "zone",
                          "gc_", "shm", "dma", "page"})
     if (StringRef(Name).contains(Word))
       return std::nullopt;
-  QualType First = F.getParamDecl(0)->getType();
-  bool ReturnsBlock = F.getReturnType()->isVoidPointerType(),
+  QualType First = T.getParamType(0), Result = T.getReturnType();
+  bool ReturnsBlock = Result->isVoidPointerType(),
        TakesBlock = First->isVoidPointerType();
   StringRef Rest = Name;
   if (Rest.consume_back("realloc")) {
-    std::optional<unsigned> Size = sizeAt(F, 1);
+    std::optional<unsigned> Size = sizeAt(T, 1);
     if (ReturnsBlock && TakesBlock && Size)
       return HeapFunction{HeapOp::Resize, 0, Size};
   } else if (Rest.consume_back("malloc")) {
-    std::optional<unsigned> Size = sizeAt(F, 0);
+    std::optional<unsigned> Size = sizeAt(T, 0);
     if (ReturnsBlock && Size)
       return HeapFunction{HeapOp::Allocate, std::nullopt, Size};
   } else if (Rest.consume_back("calloc")) {
-    std::optional<unsigned> Size = sizeAt(F, 1);
+    std::optional<unsigned> Size = sizeAt(T, 1);
     if (ReturnsBlock && Size && First->isIntegerType())
       return HeapFunction{HeapOp::Allocate, std::nullopt, Size, 0};
   } else if (Rest.consume_back("strdup")) {
-    if (F.getReturnType()->isPointerType() &&
-        F.getReturnType()->getPointeeType()->isCharType() && arePlaces(F, 1))
+    if (Result->isPointerType() && Result->getPointeeType()->isCharType() &&
+        arePlaces(T, 1))
       return HeapFunction{HeapOp::Allocate};
   } else if (Rest.consume_back("free")) {
-    if (F.getReturnType()->isVoidType() && TakesBlock && arePlaces(F, 1))
+    if (Result->isVoidType() && TakesBlock && arePlaces(T, 1))
       return HeapFunction{HeapOp::Release, 0};
   }
   return std::nullopt;
+}
+
+std::optional<HeapFunction> promiseOf(const FunctionDecl &F) {
+  const DeclContext *Around = F.getDeclContext()->getRedeclContext();
+  auto *T = F.getType()->getAs<FunctionProtoType>();
+  return T && (Around->isFileContext() || F.isExternC()) ? promiseOf(F, *T)
+                                                         : std::nullopt;
+}
+
+std::optional<HeapFunction> promiseOf(const VarDecl &Pointer) {
+  QualType Target = Pointer.getType()->getPointeeType();
+  auto *T = Target.isNull() ? nullptr : Target->getAs<FunctionProtoType>();
+  return T && Pointer.isFileVarDecl() ? promiseOf(Pointer, *T) : std::nullopt;
 }
 
 } // namespace vfriendly::tidy

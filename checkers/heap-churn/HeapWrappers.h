@@ -30,6 +30,10 @@ std::optional<HeapFunction> summarizeBody(const clang::FunctionDecl &F,
 /// known.
 std::optional<HeapFunction> promiseOf(const clang::FunctionDecl &F);
 
+/// Returns what a global variable promises in the same way, a pointer to such a
+/// function: `extern void *(*app_malloc)(size_t)`.
+std::optional<HeapFunction> promiseOf(const clang::VarDecl &Pointer);
+
 } // namespace vfriendly::tidy
 
 #endif

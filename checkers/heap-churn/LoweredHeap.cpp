@@ -13,7 +13,9 @@
 
 #include "clang/AST/DeclCXX.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 
 using namespace clang;
@@ -42,7 +44,7 @@ bool LoweredHeap::run(ASTContext &Context, bool AnyCaller) {
   // A small function is inlined into the loop, which then has the block.
   llvm::SmallPtrSet<const FunctionDecl *, 16> Known(Roots.begin(), Roots.end());
   for (const FunctionDecl *Each : Called)
-    if ((AnyCaller && Each->isExternallyVisible()) ||
+    if (AnyCaller ||
         (!loopingCallers(*Each).empty() && !Bodies->of(*Each).isSmall()))
       if (Known.insert(Each).second)
         Roots.push_back(Each);
@@ -74,10 +76,37 @@ void LoweredHeap::tellHeap(llvm::Function &F, const FunctionDecl &D) {
     F.addParamAttr(Pointer, llvm::Attribute::AllocatedPointer);
 }
 
+/// Gives the same attributes to the calls in F through global pointers.
+void LoweredHeap::tellPointers(llvm::Function &F) {
+  for (llvm::Instruction &I : llvm::instructions(F)) {
+    auto *Call = dyn_cast<llvm::CallBase>(&I);
+    auto *Loaded =
+        Call ? dyn_cast<llvm::LoadInst>(Call->getCalledOperand()) : nullptr;
+    auto *Pointer =
+        Loaded ? dyn_cast<llvm::GlobalVariable>(Loaded->getPointerOperand())
+               : nullptr;
+    const HeapFunction *Does =
+        Pointer ? Heap->findPointer(Pointer->getName()) : nullptr;
+    if (!Does || Does->Op == HeapOp::Resize)
+      continue;
+    bool Takes = Does->Op == HeapOp::Allocate;
+    llvm::AttrBuilder Kind(F.getContext());
+    Kind.addAllocKindAttr(Takes ? llvm::AllocFnKind::Alloc
+                                : llvm::AllocFnKind::Free);
+    Kind.addAttribute("alloc-family", "malloc");
+    Call->setAttributes(
+        Call->getAttributes().addFnAttributes(F.getContext(), Kind));
+    if (!Takes && Does->Pointer.value_or(0) < Call->arg_size())
+      Call->addParamAttr(Does->Pointer.value_or(0),
+                         llvm::Attribute::AllocatedPointer);
+  }
+}
+
 void LoweredHeap::tell(const LoweredFunctions &Functions) {
   for (llvm::Function &F : Functions.M)
-    if (const FunctionDecl *D =
-            F.isDeclaration() ? Functions.DeclOf(F) : nullptr)
+    if (!F.isDeclaration())
+      tellPointers(F);
+    else if (const FunctionDecl *D = Functions.DeclOf(F))
       tellHeap(F, *D);
 }
 

@@ -67,6 +67,7 @@ private:
   void tell(const LoweredFunctions &Functions) override;
   void judge(const LoweredFunctions &Functions) override;
   void tellHeap(llvm::Function &F, const clang::FunctionDecl &D);
+  void tellPointers(llvm::Function &F);
 
   std::shared_ptr<LoweredUnit> Unit;
   std::shared_ptr<FunctionBodies> Bodies;

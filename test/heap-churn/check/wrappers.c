@@ -222,3 +222,29 @@ void early(void) {
     rule_maybe(made, ask());
   }
 }
+
+//===--- Through pointers of the program ----------------------------------===//
+
+extern void *(*hook_malloc)(size_t size);
+extern void (*hook_free)(void *block);
+extern void *(*hook_pool_malloc)(size_t size);
+extern void (*hook_pool_free)(void *block);
+
+void hooked(struct rule *rule) {
+  for (; rule; rule = rule->next) {
+    // CHECK: :[[@LINE+1]]:18: warning: 'copy' is allocated by 'hook_malloc' and released in each iteration of a loop
+    char *copy = hook_malloc(strlen(rule->text) + 1);
+    strcpy(copy, rule->text);
+    use(copy);
+    hook_free(copy);
+  }
+}
+// A pool keeps it.
+void hooked_to_pool(struct rule *rule) {
+  for (; rule; rule = rule->next) {
+    char *copy = hook_pool_malloc(strlen(rule->text) + 1);
+    strcpy(copy, rule->text);
+    use(copy);
+    hook_pool_free(copy);
+  }
+}
