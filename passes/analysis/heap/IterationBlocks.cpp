@@ -12,7 +12,9 @@
 //   latch:  br header                        so that free(last) frees it
 //
 // The search starts at the allocation and follows every path. At each point of
-// a path it knows the set of values that hold the block there (the holders).
+// a path it knows the set of values that hold the block there (the holders),
+// and the places in memory that do: a variable that a parallel region captures,
+// a field of one, a global variable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +31,14 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 
+#include <limits>
 #include <set>
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
@@ -43,7 +49,8 @@ public:
   /// L is the loop around Call; null if there is none.
   PathWalk(const CallBase &Call, const Loop *L, const DominatorTree &DT,
            const TargetLibraryInfo &TLI)
-      : Call(Call), L(L), DT(DT), TLI(TLI) {
+      : Call(Call), L(L), DT(DT), TLI(TLI),
+        Layout(Call.getModule()->getDataLayout()) {
     SmallVector<BasicBlock *, 2> Latches;
     if (L)
       L->getLoopLatches(Latches);
@@ -56,7 +63,7 @@ public:
   /// every path frees the block before Call runs again, and null otherwise.
   const CallBase *run() {
     const BasicBlock *Begin = Call.getParent();
-    Values Holders{&Call};
+    Values Holders(&Call);
     if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
       if (!enter(*Begin, *Invoke->getNormalDest(), Holders))
         return nullptr;
@@ -72,8 +79,49 @@ public:
   }
 
 private:
-  /// The values that hold the block's address, sorted.
-  using Values = std::set<const Value *>;
+  /// The values that hold the block's address, and, with an offset, pointers to
+  /// memory that holds it there.
+  class Values {
+  public:
+    explicit Values(const Value *First) { insert(First); }
+    bool count(const Value *V) const { return All.count({V, None}); }
+    void insert(const Value *V) { All.insert({V, None}); }
+    void erase(const Value *V) { All.erase({V, None}); }
+    void store(const Value *To, bool Is, const DataLayout &Layout) {
+      Place At = placeOf(To, Layout);
+      if (Is && isVariable(*At.first))
+        All.insert(At);
+      else
+        All.erase(At);
+    }
+    bool isAt(const Value *From, const DataLayout &Layout) const {
+      return All.count(placeOf(From, Layout));
+    }
+    /// Forgets the places in the object that Pointer points to.
+    void forget(const Value *Pointer, const DataLayout &Layout) {
+      const Value *Base = placeOf(Pointer, Layout).first;
+      for (auto Each = All.begin(); Each != All.end();)
+        Each = Each->first == Base && Each->second != None ? All.erase(Each)
+                                                           : std::next(Each);
+    }
+    bool operator<(const Values &Other) const { return All < Other.All; }
+
+  private:
+    static constexpr int64_t None = std::numeric_limits<int64_t>::min();
+    using Place = std::pair<const Value *, int64_t>;
+    /// Returns true for a variable: that no other function changes a global one
+    /// meanwhile is assumed.
+    static bool isVariable(const Value &Base) {
+      return isa<AllocaInst, GlobalVariable>(Base);
+    }
+    static Place placeOf(const Value *Pointer, const DataLayout &Layout) {
+      APInt Offset(Layout.getIndexTypeSizeInBits(Pointer->getType()), 0);
+      const Value *Base = Pointer->stripAndAccumulateConstantOffsets(
+          Layout, Offset, /*AllowNonInbounds=*/true);
+      return {Base, Offset.getSExtValue()};
+    }
+    std::set<Place> All;
+  };
   /// Maximum number of states of the walk. A state is a basic block together
   /// with the set of values that hold the block's address there.
   static constexpr size_t MaxStates = 1024;
@@ -86,6 +134,10 @@ private:
       if (isa<PHINode>(I))
         continue;
       auto *Inner = dyn_cast<CallBase>(&I);
+      if (Inner && mayStore(*Inner))
+        for (const Value *Given : Inner->args())
+          if (Given->getType()->isPointerTy())
+            Holders.forget(Given, Layout);
       const Value *Freed = Inner ? getFreedOperand(Inner, &TLI) : nullptr;
       if (Inner && isRealloc(*Inner, TLI)) {
         if (Holders.count(Inner->getArgOperand(0)))
@@ -101,6 +153,14 @@ private:
       } else if (isa<CastInst, FreezeInst, GetElementPtrInst>(I)) {
         if (Holders.count(I.getOperand(0)))
           Holders.insert(&I);
+      } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
+        if (!isInside(B) && isUse(I, Holders))
+          return false;
+        Holders.store(Store->getPointerOperand(),
+                      Holders.count(Store->getValueOperand()), Layout);
+      } else if (auto *Load = dyn_cast<LoadInst>(&I);
+                 Load && Holders.isAt(Load->getPointerOperand(), Layout)) {
+        Holders.insert(&I);
       } else if (!isInside(B) && isUse(I, Holders)) {
         return false;
       }
@@ -109,7 +169,8 @@ private:
     if (isa<ReturnInst>(End))
       return false;
     for (const BasicBlock *To : successors(&B))
-      if (!isNullOn(B, *To, Holders) && !enter(B, *To, Holders))
+      if (!isNullOn(B, *To, Holders) && !isOfOthers(B, *To) &&
+          !enter(B, *To, Holders))
         return false;
     return true;
   }
@@ -134,14 +195,15 @@ private:
     // the back edge: the loop keeps it until it must be replaced.
     if (IsConditional && &To == L->getHeader() && L->contains(&From))
       return false;
-    Values Added;
+    SmallVector<const PHINode *, 4> Added;
     for (const PHINode &Phi : To.phis()) {
       if (Holders.count(Phi.getIncomingValueForBlock(&From)))
-        Added.insert(&Phi);
+        Added.push_back(&Phi);
       else
         Holders.erase(&Phi);
     }
-    Holders.insert(Added.begin(), Added.end());
+    for (const PHINode *Each : Added)
+      Holders.insert(Each);
     if (!Seen.insert({&To, Holders}).second)
       return true;
     Worklist.push_back({&To, std::move(Holders)});
@@ -164,12 +226,41 @@ private:
            Branch->getSuccessor(Test->getPredicate() == ICmpInst::ICMP_NE);
   }
 
+  /// Returns true if Call may change memory that it gets a pointer to. A region
+  /// of OpenMP captures the variables that it names, and mostly reads them.
+  static bool mayStore(const CallBase &Call) {
+    const Function *Callee = Call.getCalledFunction();
+    return !isa<LifetimeIntrinsic>(Call) && !Call.onlyReadsMemory() &&
+           !(Callee && Callee->getName().starts_with("__kmpc_fork_call"));
+  }
+
+  /// Returns true if control goes from From to To only in threads of a team
+  /// other than the master: the allocation is the master's, if it is one that
+  /// only the master does.
+  static bool isOfOthers(const BasicBlock &From, const BasicBlock &To) {
+    auto *Branch = dyn_cast<BranchInst>(From.getTerminator());
+    auto *Test = Branch && Branch->isConditional()
+                     ? dyn_cast<ICmpInst>(Branch->getCondition())
+                     : nullptr;
+    auto *Asked =
+        Test && Test->isEquality() && match(Test->getOperand(1), m_Zero())
+            ? dyn_cast<CallBase>(Test->getOperand(0))
+            : nullptr;
+    const Function *Callee = Asked ? Asked->getCalledFunction() : nullptr;
+    return Callee &&
+           (Callee->getName() == "__kmpc_master" ||
+            Callee->getName() == "__kmpc_masked") &&
+           &To ==
+               Branch->getSuccessor(Test->getPredicate() == ICmpInst::ICMP_NE);
+  }
+
   bool isInside(const BasicBlock &B) const { return !L || L->contains(&B); }
 
   const CallBase &Call;
   const Loop *L;
   const DominatorTree &DT;
   const TargetLibraryInfo &TLI;
+  const DataLayout &Layout;
   bool IsConditional;
   const CallBase *Free = nullptr;
   std::set<std::pair<const BasicBlock *, Values>> Seen;

@@ -72,3 +72,46 @@ void few_tasks(int n) {
 #pragma omp task
     keep(malloc(n));
 }
+
+//===--- What a region captures -------------------------------------------===//
+
+double captured(double *a, int n, int rounds) {
+  double sum = 0;
+  for (int r = 0; r < rounds; r++) {
+    // CHECK: :[[@LINE+1]]:19: warning: 'row' is allocated by 'malloc' and released in each iteration of a loop
+    double *row = malloc(n * sizeof *row);
+#pragma omp parallel for
+    for (int i = 0; i < n; i++)
+      row[i] = a[i] * r;
+    sum += use(row, n);
+    free(row);
+  }
+  return sum;
+}
+
+// The same by the master of a team that calls the function.
+static double *shared;
+void of_master(double *a, int n, int rounds) {
+  for (int r = 0; r < rounds; r++) {
+#pragma omp master
+    // CHECK: :[[@LINE+1]]:14: warning: memory is allocated by 'malloc' and released in each iteration of a loop
+    shared = malloc(n * sizeof *shared);
+#pragma omp barrier
+#pragma omp for
+    for (int i = 0; i < n; i++)
+      shared[i] = a[i] * r;
+#pragma omp master
+    free(shared);
+#pragma omp barrier
+  }
+}
+
+// Not reported: another function gets the variable, and may keep the block.
+void lend(double **row);
+void lent(int n, int rounds) {
+  for (int r = 0; r < rounds; r++) {
+    double *row = malloc(n * sizeof *row);
+    lend(&row);
+    free(row);
+  }
+}
