@@ -115,4 +115,9 @@ std::string ProgramFacts::conditionOfLoop(const FunctionDecl &F) const {
   return Name.empty() ? "" : condition("loop", Name);
 }
 
+std::string ProgramFacts::conditionOfNearLoop(const FunctionDecl &F) const {
+  std::string Name = areWanted() && !F.isMain() ? nameOf(F) : "";
+  return Name.empty() ? "" : condition("near-loop", Name);
+}
+
 } // namespace vfriendly::tidy

@@ -82,6 +82,9 @@ public:
   /// Returns the condition that a loop of another unit calls F; empty if no
   /// unit can tell.
   std::string conditionOfLoop(const clang::FunctionDecl &F) const;
+  /// Returns the condition that a loop calls F, itself or by a function between
+  /// them. Empty if the tool does not ask for facts.
+  std::string conditionOfNearLoop(const clang::FunctionDecl &F) const;
 
 private:
   llvm::StringMap<llvm::json::Object> Known; ///< By "KIND NAME".

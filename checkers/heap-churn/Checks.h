@@ -55,14 +55,16 @@ private:
   void reportBlock(const LoweredBlock &Block);
   void reportOfCall(const LoweredBlock &Block);
   void reportPair(const clang::FunctionDecl &In, const OwnerPair &Pair);
-  void reportOfLambda(const clang::FunctionDecl &Lambda,
-                      const clang::VarDecl &Variable);
+  void reportLocals(const clang::FunctionDecl &F);
+  bool isReported(const clang::Stmt *Site, const FunctionView &View) const;
 
   /// What a report about a function says of the loop that calls it.
   struct HotCaller {
-    const clang::CallExpr *Call = nullptr; ///< Null if it is in another unit.
+    const clang::CallExpr *Call = nullptr; ///< Null if it is not in sight.
     std::string Condition;
   };
+  static std::string inEachCall(const clang::FunctionDecl &F,
+                                const HotCaller &Caller);
   std::optional<HotCaller> loopThatCalls(const clang::FunctionDecl &F);
   void noteCaller(clang::SourceLocation Where, const HotCaller &Caller);
   const ProgramFacts *askable() const {
@@ -74,9 +76,6 @@ private:
   std::optional<OwnedBlocks> Owned; ///< Unset before the first function.
   std::vector<const clang::FunctionDecl *> Inspected;
   std::vector<std::pair<const clang::FunctionDecl *, OwnerPair>> Pairs;
-  /// Lambdas, and their locals that may be reported.
-  std::vector<std::pair<const clang::FunctionDecl *, const clang::VarDecl *>>
-      OfLambdas;
   /// Local variables that were reported, and the expressions that allocate
   /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;

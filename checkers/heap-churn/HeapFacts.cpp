@@ -35,6 +35,13 @@ bool isOfOtherUnit(const FunctionDecl &F) {
              F.getLocation());
 }
 
+/// Returns true if F may be defined in a unit of the program.
+static bool isOfProgram(const FunctionDecl &F) {
+  return !F.getBuiltinID() &&
+         !F.getASTContext().getSourceManager().isInSystemHeader(
+             F.getLocation());
+}
+
 static bool passesPointers(const FunctionDecl &F) {
   return F.getReturnType()->isPointerType() ||
          llvm::any_of(F.parameters(), [](const ParmVarDecl *P) {
@@ -84,14 +91,18 @@ void tellHeap(FunctionView &View, ProgramFacts &Program) {
       else if (promiseOf(F) && isWithoutHeap(F, View.Heap))
         tell("heap", Name, {HeapOp::None}, Program);
     }
-  llvm::SmallPtrSet<const FunctionDecl *, 8> Asked, Looped;
+  llvm::SmallPtrSet<const FunctionDecl *, 8> Asked, Looped, Called;
+  llvm::json::Array To;
   forEachStmtAndLambda(F.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
     auto *Call = dyn_cast<CallExpr>(S);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (!Callee || !isOfOtherUnit(*Callee))
+    if (!Callee || !isOfProgram(*Callee))
       return;
     Callee = Callee->getCanonicalDecl();
-    if (passesPointers(*Callee) && Asked.insert(Callee).second) {
+    if (Called.insert(Callee).second)
+      To.push_back(ProgramFacts::nameOf(*Callee));
+    if (isOfOtherUnit(*Callee) && passesPointers(*Callee) &&
+        Asked.insert(Callee).second) {
       const HeapFunction *Taken = View.Heap.find(*Callee);
       tell("asks", ProgramFacts::nameOf(*Callee),
            Taken ? *Taken : HeapFunction{HeapOp::None}, Program);
@@ -104,6 +115,13 @@ void tellHeap(FunctionView &View, ProgramFacts &Program) {
                            View.Context.getSourceManager());
     Program.tell(std::move(Fact));
   });
+  if (To.empty())
+    return;
+  llvm::json::Object Fact{{"calls", ProgramFacts::nameOf(F)},
+                          {"to", std::move(To)}};
+  if (F.isMain() || isColdFunction(F))
+    Fact["seldom"] = true;
+  Program.tell(std::move(Fact));
 }
 
 std::optional<HeapFunction> heapOfOtherUnit(const FunctionDecl &F,

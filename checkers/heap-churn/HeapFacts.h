@@ -11,7 +11,9 @@
 //   {"heap": "app_get", "op": "allocate", "size": 0}  what a definition does
 //   {"asks": "app_get", "op": "none"}  what a call of another unit's is taken
 //                                      for, so that the tool sees a difference
-//   {"loop": "parse_line"}             a loop calls another unit's function
+//   {"loop": "parse_line"}             a loop calls this function
+//   {"calls": "parse", "to": ["parse_line"]}  what a function calls; "seldom"
+//                                      is true if it runs seldom
 //
 //===----------------------------------------------------------------------===//
 

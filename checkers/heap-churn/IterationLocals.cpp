@@ -310,12 +310,10 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
       return Use::Harmless;
     // Accepts v[i], *p, p->f and a == b, and assignments to the local variable:
     // after an assignment, the variable keeps its memory or has freed it.
-    return Operator->getNumArgs() > 0 && Operator->getArg(0) == Child &&
-                   Operator->getCalleeDecl() &&
-                   isa<CXXMethodDecl>(Operator->getCalleeDecl())
-               ? Use::Harmless
-           : Const ? Use::Harmless
-                   : Use::TakesAway;
+    if (Const || (Operator->getNumArgs() > 0 && Operator->getArg(0) == Child &&
+                  isa_and_nonnull<CXXMethodDecl>(Operator->getCalleeDecl())))
+      return Use::Harmless;
+    return useOfArgument(*Operator, Child, Kind, View, Site, Depth);
   }
   if (Const && Kind != "shared_ptr")
     return Use::Harmless; // Read, or copied.
@@ -386,20 +384,20 @@ static const CompoundStmt *blockOf(const VarDecl &Variable,
   return nullptr;
 }
 
-/// Returns true if Block, within Loop, ends the loop or handles an exception:
-/// it runs once, if at all.
-static bool leavesLoop(const CompoundStmt &Block, const Stmt &Loop,
-                       const FunctionView &View) {
-  if (&Block == loopBody(&Loop))
+/// Returns true if Block, within Loop or, if that is null, the function, ends
+/// the loop, or handles or throws an exception: it runs once, if at all.
+static bool leavesAround(const CompoundStmt &Block, const Stmt *Loop,
+                         const FunctionView &View) {
+  if (&Block == (Loop ? loopBody(Loop) : View.Function.getBody()))
     return false;
   const Stmt *Last = Block.body_back();
   if (auto *E = dyn_cast<Expr>(Last))
     Last = E->IgnoreUnlessSpelledInSource();
   const FunctionDecl *Callee = calleeOf(Last);
-  if (isa<ReturnStmt, BreakStmt, GotoStmt, CXXThrowExpr>(Last) ||
-      (Callee && Callee->isNoReturn()))
+  if (isa<CXXThrowExpr>(Last) || (Callee && Callee->isNoReturn()) ||
+      (Loop && isa<ReturnStmt, BreakStmt, GotoStmt>(Last)))
     return true;
-  for (const Stmt *P = &Block; P && P != &Loop; P = View.parent(P))
+  for (const Stmt *P = &Block; P && P != Loop; P = View.parent(P))
     if (isa<CXXCatchStmt>(P))
       return true;
   return false;
@@ -419,9 +417,7 @@ findIterationLocal(const VarDecl &Variable, FunctionView &View, bool OfCall) {
   IterationLocal Found{&Variable, nullptr, Kind, nullptr};
   const CompoundStmt *Body = blockOf(Variable, View, OfCall);
   Found.Loop = Body ? View.loopAround(*Body->body_front()) : nullptr;
-  if (!Body || !Found.Loop != OfCall ||
-      (Found.Loop && leavesLoop(*Body, *Found.Loop, View)) ||
-      (OfCall && Body != View.Function.getBody()))
+  if (!Body || !Found.Loop != OfCall || leavesAround(*Body, Found.Loop, View))
     return std::nullopt;
   Found.Allocates = allocatingInit(Variable, Kind, View);
   const Expr *Lent = nullptr;

@@ -26,13 +26,17 @@ static constexpr llvm::StringLiteral AllocatesItself =
 static constexpr llvm::StringLiteral KeepObject =
     "reuse one object for all iterations";
 
-static constexpr llvm::StringLiteral InEachCallOf = " in each call of '";
-static constexpr llvm::StringLiteral WhichALoopCalls = "', which a loop calls";
 static constexpr llvm::StringLiteral KeepForCalls =
     "keep it from one call to the next, or let the caller pass it";
 
 static constexpr llvm::StringLiteral CopiesInVain =
     " is copied in each iteration of a loop, and the copy is only read";
+
+/// Returns true if Method is the body of a lambda.
+static bool isLambda(const FunctionDecl &F) {
+  auto *Method = dyn_cast<CXXMethodDecl>(&F);
+  return Method && Method->getParent()->isLambda();
+}
 
 /// Returns what keeps the memory of Local from one iteration to the next.
 static StringRef remedyFor(const IterationLocal &Local) {
@@ -94,20 +98,28 @@ static const Expr *expressionAt(const LoweredPlace &Place, HeapOp Op,
   return Call ? Call : Other;
 }
 
-void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
-  FunctionView &View = lookAgain(*Block.In);
-  const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
-  const Stmt *Loop = Site ? View.loopAround(*Site) : nullptr;
-  if (!Loop || isCold(Loop, View) || isRetry(Loop, View))
-    return;
+/// Returns true if Site is a part of what was reported.
+bool LoopAllocationCheck::isReported(const Stmt *Site,
+                                     const FunctionView &View) const {
   for (const Stmt *S = Site; S; S = View.parent(S)) {
     auto *Declaration = dyn_cast<DeclStmt>(S);
     if (Reported.contains(S) ||
         (Declaration && llvm::any_of(Declaration->decls(), [&](const Decl *D) {
            return Reported.contains(D);
          })))
-      return;
+      return true;
   }
+  return false;
+}
+
+void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
+  FunctionView &View = lookAgain(*Block.In);
+  const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
+  const Stmt *Loop = Site ? View.loopAround(*Site) : nullptr;
+  if (!Loop || isCold(Loop, View) || isRetry(Loop, View))
+    return;
+  if (isReported(Site, View))
+    return;
   auto Call = llvm::find_if(
       View.calls(), [&](const HeapCall &Each) { return Each.Site == Site; });
   bool IsHeapCall = Call != View.calls().end();
@@ -153,8 +165,9 @@ static const CallExpr *loopedCall(const FunctionDecl &F,
   return Found;
 }
 
-/// Returns a loop that calls F: in this unit, or, as a condition, in another;
-/// nothing if there can be none, or if F seldom runs.
+/// Returns a loop that calls F: in this unit, or, as a condition, anywhere,
+/// with a function between them; nothing if there can be none, or if F seldom
+/// runs.
 std::optional<LoopAllocationCheck::HotCaller>
 LoopAllocationCheck::loopThatCalls(const FunctionDecl &F) {
   if (isColdFunction(F) || F.isMain())
@@ -163,10 +176,19 @@ LoopAllocationCheck::loopThatCalls(const FunctionDecl &F) {
     if (Each != &F)
       if (const CallExpr *Call = loopedCall(F, lookAgain(*Each)))
         return HotCaller{Call, ""};
-  std::string Condition = Program->conditionOfLoop(F);
+  std::string Condition = Program->conditionOfNearLoop(F);
   if (Condition.empty())
     return std::nullopt;
   return HotCaller{nullptr, Condition};
+}
+
+std::string LoopAllocationCheck::inEachCall(const FunctionDecl &F,
+                                            const HotCaller &Caller) {
+  return " in each call of " +
+         (isLambda(F) ? "a lambda" : "'" + F.getNameAsString() + "'") +
+         (Caller.Call
+              ? (isLambda(F) ? " that a loop calls" : ", which a loop calls")
+              : "");
 }
 
 void LoopAllocationCheck::noteCaller(SourceLocation Where,
@@ -187,14 +209,13 @@ void LoopAllocationCheck::reportOfCall(const LoweredBlock &Block) {
   FunctionView &View = lookAgain(*Block.In);
   const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
   if (!Site || isa<CXXConstructExpr>(Site) || View.loopAround(*Site) ||
-      !claim(Site->getExprLoc(), View))
+      isReported(Site, View) || !claim(Site->getExprLoc(), View))
     return;
   const VarDecl *Owner = View.ownerOf(*Site);
   bool IsNamed = Owner && Owner->getType()->isPointerType();
   report(Site->getExprLoc(),
          (IsNamed ? "'" + Owner->getName() + "'" : Twine("memory")) +
-             " is allocated and released" + InEachCallOf +
-             Block.In->getNameAsString() + WhichALoopCalls,
+             " is allocated and released" + inEachCall(*Block.In, *Caller),
          KeepForCalls);
   noteCaller(Site->getExprLoc(), *Caller);
 }
@@ -216,9 +237,7 @@ void LoopAllocationCheck::reportPair(const FunctionDecl &In,
                     "', and '" + identifierOf(calleeOf(Pair.Empty)).str() +
                     "' releases it,"
               : " allocates and releases memory";
-  Text += Pair.Loop
-              ? " in each iteration of a loop"
-              : (InEachCallOf + In.getNameAsString() + WhichALoopCalls).str();
+  Text += Pair.Loop ? " in each iteration of a loop" : inEachCall(In, *Caller);
   report(Where, Text,
          Pair.Loop ? StringRef(KeepObject) : StringRef(KeepForCalls));
   if (Pair.Empty)
@@ -229,24 +248,29 @@ void LoopAllocationCheck::reportPair(const FunctionDecl &In,
     diag(Where, ProgramFacts::condition(Kind, Name), DiagnosticIDs::Note);
 }
 
-/// Reports a local of a lambda that a loop calls.
-void LoopAllocationCheck::reportOfLambda(const FunctionDecl &Lambda,
-                                         const VarDecl &Variable) {
-  std::optional<HotCaller> Caller = loopThatCalls(Lambda);
-  if (!Caller || !Caller->Call)
-    return;
-  FunctionView &View = lookAgain(Lambda);
-  std::optional<IterationLocal> Local =
-      findIterationLocal(Variable, View, true);
-  if (!Local || !claim(Variable.getLocation(), View))
-    return;
-  report(Variable.getLocation(),
-         "'" + Variable.getName() +
-             "' allocates and releases memory in each call of a lambda that a "
-             "loop calls",
-         KeepForCalls);
-  diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
-  noteCaller(Variable.getLocation(), *Caller);
+/// Reports the locals that each call of F allocates and destroys, if a loop
+/// calls it.
+void LoopAllocationCheck::reportLocals(const FunctionDecl &F) {
+  std::optional<HotCaller> Caller;
+  // Another view may have taken its place meanwhile.
+  for (const VarDecl *Variable : SmallVector<const VarDecl *, 16>(
+           lookAgain(F).locals().begin(), lookAgain(F).locals().end())) {
+    std::optional<IterationLocal> Local =
+        findIterationLocal(*Variable, lookAgain(F), true);
+    if (!Local || (!Caller && !(Caller = loopThatCalls(F))))
+      continue;
+    FunctionView &View = lookAgain(F);
+    if (!claim(Variable->getLocation(), View))
+      continue;
+    Reported.insert(Variable);
+    Reported.insert(Local->Allocates);
+    report(Variable->getLocation(),
+           "'" + Variable->getName() + "' allocates and releases memory" +
+               inEachCall(F, *Caller),
+           KeepForCalls);
+    diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
+    noteCaller(Variable->getLocation(), *Caller);
+  }
 }
 
 void LoopAllocationCheck::finish(ASTContext &Context) {
@@ -257,17 +281,18 @@ void LoopAllocationCheck::finish(ASTContext &Context) {
          "for this file");
     return;
   }
+  for (const FunctionDecl *Each : Inspected)
+    if (askable() || !Lowered.loopingCallers(*Each).empty()) {
+      if (Context.getLangOpts().CPlusPlus)
+        reportLocals(*Each);
+      for (OwnerPair &Pair : pairsOfCalls(lookAgain(*Each), *Owned, askable()))
+        Pairs.push_back({Each, std::move(Pair)});
+    }
   for (const LoweredBlock &Each : Lowered.Blocks)
     if (Each.IsOfCall)
       reportOfCall(Each);
     else
       reportBlock(Each);
-  for (const auto &[Lambda, Variable] : OfLambdas)
-    reportOfLambda(*Lambda, *Variable);
-  for (const FunctionDecl *Each : Inspected)
-    if (askable() || !Lowered.loopingCallers(*Each).empty())
-      for (OwnerPair &Pair : pairsOfCalls(lookAgain(*Each), *Owned, askable()))
-        Pairs.push_back({Each, std::move(Pair)});
   for (const auto &[In, Pair] : Pairs)
     reportPair(*In, Pair);
 }
@@ -286,11 +311,6 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
       Pairs.push_back({&View.Function, std::move(Pair)});
   if (!View.Context.getLangOpts().CPlusPlus)
     return;
-  auto *Method = dyn_cast<CXXMethodDecl>(&View.Function);
-  if (Method && Method->getParent()->isLambda())
-    for (const VarDecl *Variable : View.locals())
-      if (findIterationLocal(*Variable, View, true))
-        OfLambdas.push_back({Method, Variable});
   if (View.loops().empty())
     return;
   for (const VarDecl *Variable : View.locals()) {

@@ -7,8 +7,8 @@ Each unit tells facts (checkers/common/ProgramFacts.h). From those of all units 
 
   * the heap functions that a unit calls and another defines: such a unit is examined again,
     with what they do;
-  * which findings hold that depend on other units: a function whose call allocates is called in
-    a loop, or what a loop fills is used by the threads of another function (placing.py).
+  * which findings hold that depend on other units: a loop calls a function that allocates
+    (calling.py), or what a loop fills is used by the threads of another function (placing.py).
 """
 
 import json
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from vfriendly import placing
+from vfriendly import calling, placing
 from vfriendly.findings import Diagnostic, Note
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ IF = "vfriendly-if "
 # Maximum number of times that a unit is examined again: wrappers of wrappers of other units.
 MOST_ROUNDS = 3
 # Members of facts that are names or words.
-_NAMES = ("heap", "asks", "loop", "function", "placed", "into", "from", "if", "op", "file")
+_NAMES = ("heap", "asks", "loop", "calls", "function", "placed", "into", "from", "if", "op", "file")
 # What a record says of a heap function.
 _PARTS = ("op", "pointer", "size", "count")
 
@@ -64,6 +64,7 @@ class Program:
     def __init__(self, units: Iterable[tuple[str, Sequence[Fact]]]) -> None:
         self._heap: dict[str, str] = {}
         self._loops: dict[str, Place] = {}
+        self._callers = calling.Callers()
         self._owners: dict[str, set[str]] = {}  # by what it depends on; "" if on nothing
         disagreed = set[str]()
         arrays = placing.Arrays()
@@ -73,7 +74,10 @@ class Program:
                     does = _does(fact)
                     if self._heap.setdefault(name, does) != does:
                         disagreed.add(name)
+                elif "calls" in fact:
+                    self._callers.add(unit, fact)
                 elif name := fact.get("loop"):
+                    name = calling.of_unit(name, unit)
                     place = Place(str(fact.get("file")), _number(fact.get("offset")), "called in a loop here")
                     known = self._loops.get(name)
                     if known is None or (place.file, place.offset) < (known.file, known.offset):
@@ -109,15 +113,18 @@ class Program:
                 found.add(json.dumps({"heap": name, **json.loads(does)}, sort_keys=True))
         return tuple(sorted(found))
 
-    def holds(self, condition: str) -> tuple[bool, Place | None]:
-        """Returns whether another unit fulfils the condition, and where, if that helps a reader."""
+    def holds(self, condition: str, unit: str = "") -> tuple[bool, Place | None]:
+        """Returns whether a unit fulfils the condition of a finding in `unit`, and where, if that helps a reader."""
         kind, _, name = condition.partition(" ")
+        if kind == "near-loop":
+            looped = self._callers.looped(calling.of_unit(name, unit), self._loops)
+            return looped is not None, self._loops.get(looped or "")
         if kind in ("into", "from"):
             return condition in self._does, None
         place = {"loop": self._loops, "fill": self._fills}.get(kind, {}).get(name)
         return place is not None, place
 
-    def resolve(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    def resolve(self, found: Iterable[Diagnostic], unit: str = "") -> list[Diagnostic]:
         """Returns the diagnostics that hold, with a note that says where in place of the condition."""
         kept = []
         for d in found:
@@ -131,7 +138,7 @@ class Program:
                 if len(names) == 1:
                     text = text.replace("several use them", "several use it", 1)
                 asked = [a for a in asked if not a.startswith("fill ")] + held[:1]
-            conditions = [self.holds(a) for a in asked]
+            conditions = [self.holds(a, unit) for a in asked]
             if all(holds for holds, _ in conditions):
                 notes = [n for n in d.notes if not n.text.startswith(IF)]
                 notes += [Note(place.file, place.offset, place.text) for _, place in conditions if place]
@@ -181,8 +188,8 @@ def complete(outcomes: Outcomes, others: Sequence["Outcome"],
         done = {(u.file, u.arguments): (u, o) for u, o in examine(again) if o.status == "ok"}
         outcomes = [_later((u, o), done.get((u.file, u.arguments))) for u, o in outcomes]
         program = Program([*((u.name, o.facts) for u, o in outcomes), *before])
-    for _, outcome in outcomes:
-        outcome.diagnostics = program.resolve(outcome.diagnostics)
+    for unit, outcome in outcomes:
+        outcome.diagnostics = program.resolve(outcome.diagnostics, unit.name)
     return outcomes
 
 

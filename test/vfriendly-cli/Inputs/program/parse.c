@@ -27,6 +27,31 @@ int parse_title(const char *line) {
   return words;
 }
 
+// Another function is between the loop of loops.c and this one.
+static int count(const char *line, int of) {
+  char *copy = malloc(strlen(line) + 1); // want: loop-allocation
+  strcpy(copy, line);
+  int found = 0;
+  for (char *p = strchr(copy, of); p; p = strchr(p + 1, of))
+    found++;
+  free(copy);
+  return found;
+}
+int parse_record(const char *line) { return count(line, ',') + 1; }
+
+// Two are: such a loop is behind most of a program.
+static int count_all(const char *line, int of) {
+  char *copy = malloc(strlen(line) + 1);
+  strcpy(copy, line);
+  int found = 0;
+  for (char *p = strchr(copy, of); p; p = strchr(p + 1, of))
+    found++;
+  free(copy);
+  return found;
+}
+static int parse_table(const char *line) { return count_all(line, '|'); }
+int parse_document(const char *line) { return parse_table(line) + 1; }
+
 // Releases by a function of store.c.
 void texts_end(struct texts *t) {
   texts_close(t);

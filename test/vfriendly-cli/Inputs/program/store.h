@@ -18,6 +18,8 @@ void slot_free(void *p);
 
 int parse_line(const char *line);
 int parse_title(const char *line);
+int parse_record(const char *line);
+int parse_document(const char *line);
 int read_all(const char *const *lines, int n);
 // A list of texts of its own.
 struct texts {
