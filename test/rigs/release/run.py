@@ -1,13 +1,14 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py VERSION PACKAGES OUT [--key KEY] [--minisign KEY] [--try [DISTRIBUTION]] [--push]: makes a page of downloads.
+"""run.py VERSION PACKAGES OUT [--key KEY] [--minisign KEY] [--try [DISTRIBUTION]] [--image] [--push]: makes a page of downloads.
 
 Of what ./dev package has made, OUT has an apt repository with the one file that a user copies, the wheel, the archive,
 checksums, the list of contents (SPDX 2.3), and the Action and recipes for OCI images, Conan, vcpkg, spack and Nix with
 its address filled in. project.json says where all that will be, "downloads", and where --push copies it to by rsync, "push". gpg signs the repository with KEY, whose public
 part is in the file that users copy. minisign signs SHA256SUMS, and that they are VERSION's, with the secret key of its own. --try
-lets apt verify the repository and install from it in a bare root, and refuse it after each of two changes.
+lets apt verify the repository and install from it in a bare root, and refuse it after each of two changes. --image lets
+buildah build the OCI image by its recipe, on a bare root in place of the image of a registry, and runs it.
 """
 
 import argparse
@@ -173,6 +174,63 @@ def try_it(out, distribution, cache):
     print(f"{distribution}: apt has verified the repository, installed {package} from it, and refused it changed and unsigned")
 
 
+# In the image, with examples/first in /first: what README does there, by the image's own entry point.
+IMAGE = """
+cp -r /first /tmp/first && cd /tmp/first
+$CC --config=$VF/lib/vfriendly/llvm-22/vfriendly.cfg -O2 -pthread -Rpass=vf- prog.c -o prog 2>&1 | grep -m 1 -o 'remark: .*vf-spin-loops.$'
+timeout 60 ./prog
+cmake -S project -B build -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > cmake.log
+ENTRY scan -p build --fail-on never > scan.log
+grep -m 1 -o 'vfriendly-spin-loops.*' scan.log
+ENTRY --version
+"""
+
+
+class Buildah:
+    """buildah with its images in a folder of their own. In containers, overlay file systems and OCI runtimes may not work:
+    vfs copies the files of each layer, and chroot needs no runtime."""
+
+    def __init__(self, folder):
+        self._words = ["buildah", "--root", f"{folder}/root", "--runroot", f"{folder}/run", "--storage-driver",
+                       os.environ.get("STORAGE_DRIVER", "vfs")]
+        self._policy = f"{folder}/policy.json"
+        with open(self._policy, "w", encoding="ascii") as file:
+            json.dump({"default": [{"type": "insecureAcceptAnything"}]}, file)
+
+    def run(self, verb, *words):
+        options = {"bud": ["--isolation", "chroot"], "run": ["--isolation", "chroot"]}.get(verb, [])
+        if verb in ("bud", "commit"):
+            options += ["--signature-policy", self._policy]
+        done = subprocess.run([*self._words, verb, *options, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False)
+        if done.returncode:
+            fail(f"buildah {verb}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.stdout.strip()
+
+
+def image(out, source, cache):
+    """Builds the image on a bare root, and runs it."""
+    if not shutil.which("buildah"):
+        fail("--image needs buildah: apt-get install -y --no-install-recommends buildah")
+    with tempfile.TemporaryDirectory(prefix="vf-oci-") as folder:
+        os.makedirs(f"{folder}/bare")
+        roots.bootstrap(f"{folder}/bare", os.path.join(cache, "bookworm-bare.tar"), "bookworm", security=False)
+        buildah = Buildah(folder)
+        base = buildah.run("from", "scratch")
+        buildah.run("add", base, f"{folder}/bare", "/")
+        buildah.run("commit", "--rm", base, "vf-bare")
+        shutil.rmtree(f"{folder}/bare")
+        began = time.monotonic()
+        buildah.run("bud", "--build-arg", "BASE=localhost/vf-bare", "-f", f"{out}/recipes/oci/Dockerfile", "-t", "vfriendly", out)
+        seconds = time.monotonic() - began
+        [entry] = json.loads(buildah.run("inspect", "--type", "image", "vfriendly"))["OCIv1"]["config"]["Entrypoint"]
+        one = buildah.run("from", "--pull-never", "vfriendly")
+        print(buildah.run("run", "--volume", f"{os.path.abspath(source)}/examples/first:/first:ro", one, "--", "sh", "-euc",
+                          IMAGE.replace("ENTRY", entry)))
+        buildah.run("rm", one)
+    print(f"buildah has built the image in {seconds:.0f} s, and it has rewritten, run and scanned a program")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="dev release")
     parser.add_argument("version")
@@ -181,6 +239,7 @@ def main():
     parser.add_argument("--key", help="key of gpg's for the apt repository")
     parser.add_argument("--minisign", metavar="KEY", default=os.environ.get("VF_SIGN_KEY"), help="file with the secret key of minisign's for SHA256SUMS [VF_SIGN_KEY]")
     parser.add_argument("--try", dest="tried", nargs="?", const="debian-12", choices=roots.DISTRIBUTIONS, metavar="DISTRIBUTION")
+    parser.add_argument("--image", action="store_true", help="builds the OCI image by buildah, and runs it")
     parser.add_argument("--push", action="store_true", help='copies all to the "push" of project.json')
     parser.add_argument("--source", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
     args = parser.parse_args()
@@ -197,8 +256,8 @@ def main():
         fail('project.json does not say where to push to: "push"')
     if args.tried and not args.key:
         fail("--try needs --key: apt verifies nothing of a repository that nobody signed")
-    if args.tried and os.geteuid():
-        fail("--try makes a root to change into: run it as root")
+    if (args.tried or args.image) and os.geteuid():
+        fail("--try and --image make a root to change into: run it as root")
     shutil.rmtree(args.out, ignore_errors=True)
     os.makedirs(args.out)
     repository(args.packages, args.out, url, args.key)
@@ -226,6 +285,8 @@ def main():
         print(f"{os.path.getsize(f'{args.out}/{name}') / 1024:7.0f} KiB  {name}")
     if args.tried:
         try_it(args.out, args.tried, os.path.dirname(os.path.abspath(args.out)))
+    if args.image:
+        image(args.out, args.source, os.path.dirname(os.path.abspath(args.out)))
     if args.push and subprocess.run(["rsync", "--archive", "--delete-after", f"{args.out}/", project["push"]]).returncode:
         fail(f"rsync to {project['push']} failed")
 
