@@ -78,10 +78,15 @@ bool namesWork(StringRef Name) {
       "flush", "step",      "work",    "steal",    "progress", "dequeue",
       "pop",   "take",      "recv",    "receive",  "accept",   "connect",
       "retry", "reconnect", "reopen",  "reinit"};
+  // What the last word makes is tried again when the system is short of it; a
+  // word within a name, as in is_init_done, tells nothing.
+  static constexpr StringLiteral Makes[] = {"init", "create", "alloc", "malloc",
+                                            "fork"};
   // Compares whole words: run_tasks contains the word "run", but is_running
   // does not.
-  return any_of(wordsOf(Name),
-                [](StringRef W) { return is_contained(Work, W); });
+  SmallVector<std::string, 4> Words = wordsOf(Name);
+  return any_of(Words, [](StringRef W) { return is_contained(Work, W); }) ||
+         (!Words.empty() && is_contained(Makes, StringRef(Words.back())));
 }
 
 bool namesEnd(StringRef Name) {

@@ -32,8 +32,8 @@ enum class NameTells {
 NameTells whatNameTells(llvm::StringRef Name);
 
 /// Returns true if the name suggests that each call of the function does work,
-/// as in run_tasks or progress. A loop that calls such a function is not an
-/// idle wait.
+/// as in run_tasks or progress, or makes something, as in mutex_init. A loop
+/// that calls such a function is not an idle wait.
 bool namesWork(llvm::StringRef Name);
 
 /// Returns true if the name suggests that the function ends or stops something,

@@ -90,6 +90,8 @@ def row_of(report, rows):
         what = name.removeprefix("blocking-sync-")
         if r["what"] != what and (family == "spin" and r["what"] != "sleep-poll" or family == "sync" and what in whats):
             continue
+        if family == "spin" and "sleeps between polls" not in text:
+            continue  # A loop that only spins is not about a sleep.
         if family == "numa" and named and r["what"] != named[1] and any(o["what"] == named[1] for o in here):
             continue
         if family == "numa" and "shared-line" in (name.removeprefix("numa-placement-"), r["verdict"]) and not (

@@ -25,6 +25,8 @@ int thing_is_running(struct thing *t);
 int thingTakeNext(struct thing *t);
 int thing_process(struct thing *t);
 int thing_reinit(struct thing *t);
+int thing_lock_init(struct thing *t);
+int thing_init_done(struct thing *t);
 uint64_t board_cycles(void);
 struct ops {
   void (*cpu_relax)(void);
@@ -120,6 +122,12 @@ void unseen_work(struct thing *t) {
     usleep(10);
   // A new attempt each time, by its name.
   while (thing_reinit(t) != 0)
+    usleep(10);
+  // Makes something, when the system is not short of it any more.
+  while (thing_lock_init(t) != 0)
+    usleep(10);
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_init_done' and sleeps between polls
+  while (!thing_init_done(t))
     usleep(10);
   // The argument advances: a walk.
   for (int i = 0; thing_busy(t, i); i++)
