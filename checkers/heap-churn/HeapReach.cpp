@@ -8,6 +8,8 @@
 
 #include "checkers/heap-churn/HeapReach.h"
 
+#include "checkers/common/WaitNeutral.h"
+
 using namespace clang;
 
 namespace vfriendly::tidy {
@@ -34,13 +36,15 @@ unsigned HeapReach::doesItself(const FunctionDecl &F) {
   return whatIs(Heap.find(F));
 }
 
-unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
+unsigned HeapReach::doesIfInlined(const FunctionDecl &F, bool WithStd) {
+  if (!WithStd && isOfStd(F))
+    return 0;
   unsigned Does = doesItself(F);
   const FunctionDecl *Definition = loweredDefinition(F);
   if (Does == Both || !Definition)
     return Does;
   // A recursive call adds nothing.
-  auto [Place, IsNew] = Inlined.try_emplace(Definition, 0);
+  auto [Place, IsNew] = Inlined[WithStd].try_emplace(Definition, 0);
   if (!IsNew)
     return Does | Place->second;
   const FunctionBody &In = Bodies.of(*Definition);
@@ -49,10 +53,10 @@ unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
   unsigned Inside = 0;
   for (const FunctionBody::Use &Each : In.Uses)
     if (Inside != Both)
-      Inside |= doesIfInlined(*Each.Function);
+      Inside |= doesIfInlined(*Each.Function, WithStd);
   for (const FunctionBody::PointerUse &Each : In.Pointers)
     Inside |= whatIs(Heap.find(*Each.Pointer));
-  Inlined[Definition] = Inside;
+  Inlined[WithStd][Definition] = Inside;
   return Does | Inside;
 }
 
@@ -61,7 +65,7 @@ bool HeapReach::doesBoth(const FunctionDecl &F, bool InLoops) {
   unsigned Does = 0;
   for (const FunctionBody::Use &Each : In.Uses)
     if (Does != Both && (!InLoops || Each.IsInLoop || In.HasGoto))
-      Does |= doesIfInlined(*Each.Function);
+      Does |= doesIfInlined(*Each.Function, /*WithStd=*/InLoops);
   for (const FunctionBody::PointerUse &Each : In.Pointers)
     if (!InLoops || Each.IsInLoop || In.HasGoto)
       Does |= whatIs(Heap.find(*Each.Pointer));

@@ -31,7 +31,8 @@ public:
   /// callees that are small enough to be inlined.
   bool churns(const clang::FunctionDecl &F);
   /// Returns true if a call of F may both allocate and release, in the same
-  /// way.
+  /// way, other than by the standard library's containers: of these the locals
+  /// are known without IR (IterationLocals.h).
   bool churnsInCall(const clang::FunctionDecl &F);
 
 private:
@@ -39,11 +40,12 @@ private:
   bool doesBoth(const clang::FunctionDecl &F, bool InLoops);
   static unsigned whatIs(const HeapFunction *Does);
   unsigned doesItself(const clang::FunctionDecl &F);
-  unsigned doesIfInlined(const clang::FunctionDecl &F);
+  unsigned doesIfInlined(const clang::FunctionDecl &F, bool WithStd);
 
   HeapCalls &Heap;
   FunctionBodies &Bodies;
-  llvm::DenseMap<const clang::FunctionDecl *, unsigned> Inlined;
+  /// What definitions do, with and without the standard library's.
+  llvm::DenseMap<const clang::FunctionDecl *, unsigned> Inlined[2];
 };
 
 } // namespace vfriendly::tidy
