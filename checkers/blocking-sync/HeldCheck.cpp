@@ -6,29 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A critical section is what lies on a path from where a function takes a lock
-// to where it releases the same lock:
-//
-//   take(l);           A
-//   if (error) {       A  in the section
-//     log();           B  not in it: no release follows
-//     abort();
-//   }
-//   release(l);        A
-//
-// A function that takes a lock and never releases it is a wrapper.
+// Reports what may take long in the critical sections of spin locks
+// (CriticalSections.h), and where no spin lock may be taken (LockTakers.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "checkers/blocking-sync/Checks.h"
 
+#include "checkers/blocking-sync/CriticalSections.h"
 #include "checkers/blocking-sync/HeldFix.h"
 #include "checkers/blocking-sync/LockTakers.h"
 #include "checkers/blocking-sync/LongCalls.h"
 #include "checkers/common/SourceText.h"
 
 #include "clang/AST/ExprCXX.h"
-#include "clang/Analysis/CFG.h"
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Preprocessor.h"
 
@@ -49,7 +40,7 @@ public:
     auto [Where, IsNew] = Known.try_emplace(Identifier, SpinOp::None);
     if (IsNew)
       Where->second = spinOpByName(Identifier->getName());
-    if (Where->second != SpinOp::None)
+    if (Where->second == SpinOp::Acquire || Where->second == SpinOp::Release)
       Locks.addMacro(Range.getBegin(), Where->second);
   }
 
@@ -102,197 +93,6 @@ void HeldCheck::registerPPCallbacks(const SourceManager &, Preprocessor *Into,
   Into->addPPCallbacks(std::make_unique<MacroUses>(Locks));
 }
 
-namespace {
-/// The critical sections of one function.
-class FunctionSections {
-public:
-  FunctionSections(const FunctionDecl &F, std::vector<SpinSite> Found,
-                   const ASTContext &Context)
-      : F(F), Context(Context), Sites(std::move(Found)) {
-    for (const SpinSite &S : Sites) {
-      ByStmt[S.Site] = &S;
-      if (S.Macro.isValid())
-        forEachStmt(S.Site, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
-          ByStmt[Below] = &S;
-        });
-    }
-  }
-
-  ArrayRef<SpinSite> sites() const { return Sites; }
-
-  /// Returns the statements and expressions of the section that begins at Take,
-  /// in no particular order.
-  std::vector<const Stmt *> from(const SpinSite &Take) {
-    return Take.IsGuard ? ofGuard(Take) : ofCall(Take);
-  }
-
-  /// Returns true if Loop releases the lock of Take on the way: its section is
-  /// one iteration.
-  bool releasesIn(const Stmt &Loop, const SpinSite &Take) const {
-    bool Found = false;
-    forEachStmt(&Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-      Found |= releases(S, Take);
-    });
-    return Found;
-  }
-
-  /// Returns the site that S is, or to whose macro it belongs; else null.
-  const SpinSite *siteOf(const Stmt *S) const { return ByStmt.lookup(S); }
-
-private:
-  std::vector<const Stmt *> ofGuard(const SpinSite &Take);
-  std::vector<const Stmt *> ofCall(const SpinSite &Take);
-  bool releases(const Stmt *S, const SpinSite &Take) const {
-    const SpinSite *Site = siteOf(S);
-    return Site && Site->Op == SpinOp::Release && Site->Object == Take.Object;
-  }
-
-  const FunctionDecl &F;
-  const ASTContext &Context;
-  std::vector<SpinSite> Sites;
-  llvm::DenseMap<const Stmt *, const SpinSite *> ByStmt;
-  std::unique_ptr<CFG> Graph;
-};
-
-/// Returns true if S is a call of a method of Guard that releases its lock.
-bool letsGo(const Stmt *S, const ValueDecl &Guard) {
-  auto *Call = dyn_cast<CXXMemberCallExpr>(S);
-  return Call && isReleaseOfGuard(identifierOf(Call->getMethodDecl())) &&
-         objectOf(Call->getImplicitObjectArgument()) == &Guard;
-}
-
-/// Returns true if a statement before S, in one of the blocks around it,
-/// releases the lock of Guard.
-bool isAfterRelease(const Stmt *S, ArrayRef<const Stmt *> Parents,
-                    const ValueDecl &Guard) {
-  for (const Stmt *Parent : llvm::reverse(Parents)) {
-    if (auto *Block = dyn_cast<CompoundStmt>(Parent))
-      for (const Stmt *Before : Block->body()) {
-        if (Before == S)
-          break;
-        if (letsGo(Before, Guard))
-          return true;
-      }
-    S = Parent;
-  }
-  return false;
-}
-} // namespace
-
-std::vector<const Stmt *> FunctionSections::ofGuard(const SpinSite &Take) {
-  std::vector<const Stmt *> Section;
-  const ValueDecl *Guard = declaredAt(Take.Parents);
-  const CompoundStmt *Scope = nullptr;
-  const Stmt *Declaration = Take.Site;
-  for (const Stmt *S : llvm::reverse(Take.Parents)) {
-    if ((Scope = dyn_cast<CompoundStmt>(S)))
-      break;
-    Declaration = S;
-  }
-  if (!Guard || !Scope)
-    return Section;
-  auto Where = llvm::find(Scope->body(), Declaration);
-  if (Where == Scope->body_end())
-    return Section;
-  for (++Where; Where != Scope->body_end() && !letsGo(*Where, *Guard); ++Where)
-    forEachStmt(*Where, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
-      if (!endsProgram(Parents) && !isAfterRelease(S, Parents, *Guard))
-        Section.push_back(S);
-    });
-  return Section;
-}
-
-std::vector<const Stmt *> FunctionSections::ofCall(const SpinSite &Take) {
-  std::vector<const Stmt *> Section;
-  if (llvm::none_of(Sites, [&](const SpinSite &S) {
-        return S.Op == SpinOp::Release && S.Object == Take.Object;
-      }))
-    return Section;
-  if (!Graph) {
-    CFG::BuildOptions Options;
-    Options.setAllAlwaysAdd();
-    Graph = CFG::buildCFG(&F, F.getBody(), const_cast<ASTContext *>(&Context),
-                          Options);
-    if (!Graph)
-      return Section;
-  }
-  // What lies in each block that can be reached after Take, up to a release.
-  struct Part {
-    std::vector<const Stmt *> Stmts;
-    bool Ends = false; ///< By a release.
-  };
-  llvm::MapVector<const CFGBlock *, Part> Parts;
-  SmallVector<const CFGBlock *, 16> Work;
-  auto Scan = [&](const CFGBlock &Block, size_t From, Part &Into) {
-    for (size_t I = From; I < Block.size(); ++I) {
-      std::optional<CFGStmt> Element = Block[I].getAs<CFGStmt>();
-      if (!Element)
-        continue;
-      if (releases(Element->getStmt(), Take)) {
-        Into.Ends = true;
-        return;
-      }
-      if (siteOf(Element->getStmt()) != &Take)
-        Into.Stmts.push_back(Element->getStmt());
-    }
-    // A loop is no element of its blocks.
-    if (const Stmt *Loop = Block.getTerminatorStmt(); Loop && isLoop(Loop))
-      Into.Stmts.push_back(Loop);
-    for (const CFGBlock *Next : Block.succs())
-      if (Next && !Parts.count(Next))
-        Work.push_back(Next);
-  };
-  bool TakesInLoop = isLoop(Take.Site);
-  Part First;
-  const CFGBlock *Start = nullptr;
-  for (const CFGBlock *Block : *Graph) {
-    for (size_t I = Block->size(); I-- > 0 && !Start;)
-      if (std::optional<CFGStmt> Element = (*Block)[I].getAs<CFGStmt>())
-        if (!TakesInLoop && siteOf(Element->getStmt()) == &Take) {
-          Start = Block;
-          Scan(*Block, I + 1, First);
-        }
-    // A loop that takes the lock is the terminator of the block that decides
-    // whether it goes on.
-    if (TakesInLoop && !Start && Block->getTerminatorStmt() == Take.Site &&
-        Block->succ_size() == 2 && *std::next(Block->succ_begin())) {
-      Start = Block;
-      Work.push_back(*std::next(Block->succ_begin()));
-    }
-    if (Start)
-      break;
-  }
-  while (!Work.empty()) {
-    const CFGBlock *Block = Work.pop_back_val();
-    if (!Parts.count(Block)) {
-      Part Whole;
-      Parts.insert({Block, Part()});
-      Scan(*Block, 0, Whole);
-      Parts[Block] = std::move(Whole);
-    }
-  }
-  // Keeps the blocks after which a release follows.
-  llvm::DenseSet<const CFGBlock *> Held;
-  for (bool Changed = true; Changed;) {
-    Changed = false;
-    for (auto &[Block, Each] : Parts)
-      if (!Held.contains(Block) &&
-          (Each.Ends || llvm::any_of(Block->succs(), [&](const CFGBlock *B) {
-             return B && Held.contains(B);
-           })))
-        Changed = Held.insert(Block).second;
-  }
-  if (First.Ends ||
-      (Start && llvm::any_of(Start->succs(), [&](const CFGBlock *B) {
-         return B && Held.contains(B);
-       })))
-    Section = std::move(First.Stmts);
-  for (auto &[Block, Each] : Parts)
-    if (Held.contains(Block))
-      Section.insert(Section.end(), Each.Stmts.begin(), Each.Stmts.end());
-  return Section;
-}
-
 /// Maximum number of calls that a report names.
 static constexpr size_t MaxNotes = 3;
 
@@ -303,9 +103,7 @@ public:
         Calls(Check.Locks, Context) {}
 
   void inspect(const FunctionSync &F) {
-    if (!Check.Locks.mayTake(F, Context) ||
-        // A lock's own functions.
-        Check.Locks.of(F.Function) == SpinOp::Acquire)
+    if (!Check.Locks.mayTake(F, Context))
       return;
     // Most functions that take a lock call nothing long.
     if (!mayTakeLong(F))
@@ -322,7 +120,7 @@ public:
                 });
     if (LongIn.empty())
       return;
-    FunctionSections In(*F.Function, std::move(Sites), Context);
+    FunctionSections In(F, std::move(Sites), Context);
     for (const SpinSite &Take : In.sites())
       if (Take.Op == SpinOp::Acquire)
         inspect(F, Take, In);
@@ -360,7 +158,8 @@ void HeldCheck::Sections::inspect(const FunctionSync &F, const SpinSite &Take,
   llvm::DenseSet<SourceLocation> Seen;
   for (const Stmt *S : In.from(Take)) {
     auto Long = LongIn.find(S);
-    if (Long != LongIn.end() && !In.siteOf(S) &&
+    const SpinSite *Site = In.siteOf(S);
+    if (Long != LongIn.end() && !(Site && Site->Op == SpinOp::Acquire) &&
         !(Long->second.Kind == LongKind::Loop && isLoop(S) &&
           In.releasesIn(*S, Take)) &&
         Seen.insert(SM.getExpansionLoc(S->getBeginLoc())).second)

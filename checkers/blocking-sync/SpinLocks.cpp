@@ -17,6 +17,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -29,157 +30,6 @@ static constexpr unsigned MaxDepth = 4;
 /// Maximum number of statements and expressions of a function that is examined
 /// for taking a lock. A longer function does other work.
 static constexpr unsigned MaxNodes = 200;
-
-static bool isOneOf(StringRef Word, std::initializer_list<StringRef> Words) {
-  return llvm::is_contained(Words, Word);
-}
-
-static bool namesSpin(ArrayRef<std::string> Words) {
-  // PostgreSQL's are called s_lock.
-  return llvm::any_of(Words,
-                      [](StringRef W) {
-                        return W == "spin" || W.starts_with("spinlock") ||
-                               W.starts_with("spinunlock") || W == "slock";
-                      }) ||
-         (Words.size() == 2 && Words[0] == "s" &&
-          StringRef(Words[1]).ends_with("lock"));
-}
-
-bool isReleaseOfGuard(StringRef Name) {
-  return Name.equals_insensitive("unlock") ||
-         Name.equals_insensitive("leave") || Name.equals_insensitive("release");
-}
-
-/// Returns what a function of this name does, if it is about a lock.
-static SpinOp opByWords(SmallVectorImpl<std::string> &Words) {
-  if (llvm::any_of(Words, [](StringRef W) {
-        return isOneOf(W, {"init", "destroy", "try", "trylock", "is", "held",
-                           "free", "get", "create", "delete", "owner", "new",
-                           "test", "assert", "fini", "alloc", "wait"});
-      }))
-    return SpinOp::None;
-  while (Words.size() > 1 &&
-         isOneOf(Words.back(), {"irqsave", "irqrestore", "irq", "bh", "tm",
-                                "nested", "np", "explicit"}))
-    Words.pop_back();
-  bool IsUndone = // csoundSpinUnLock, ss_spinunlock
-      StringRef(Words.back()).ends_with("unlock") ||
-      (Words.size() > 1 && Words[Words.size() - 2] == "un");
-  if (IsUndone || Words.back() == "release")
-    return SpinOp::Release;
-  return isOneOf(Words.back(), {"lock", "acquire", "spinlock"})
-             ? SpinOp::Acquire
-             : SpinOp::None;
-}
-
-/// Most names are rejected here, without allocation.
-static bool maybeLocks(StringRef Name) {
-  return Name.contains_insensitive("lock") ||
-         Name.contains_insensitive("acquire") ||
-         Name.contains_insensitive("release");
-}
-
-SpinOp spinOpByName(StringRef Name) {
-  if (!maybeLocks(Name))
-    return SpinOp::None;
-  SmallVector<std::string, 4> Words = wordsOf(Name);
-  return namesSpin(Words) ? opByWords(Words) : SpinOp::None;
-}
-
-/// Returns true for a lock that says how long its waiters spin: it has a word
-/// that threads change at the same time, and a field with that name.
-static bool hasSpinField(QualType Lock) {
-  const RecordDecl *Record = Lock.isNull() ? nullptr : Lock->getAsRecordDecl();
-  if (!Record || !Record->isCompleteDefinition())
-    return false;
-  bool Shared = false, Spins = false;
-  for (const FieldDecl *Field : Record->fields()) {
-    QualType T = Field->getType();
-    if (T->isPointerType())
-      T = T->getPointeeType();
-    Shared |= T.isVolatileQualified() || isAtomicType(T);
-    Spins |= namesSpin(wordsOf(identifierOf(Field)));
-  }
-  return Shared && Spins;
-}
-
-/// Returns what a function of another unit does to its argument, if that is a
-/// lock which is spun on.
-static SpinOp opByArgument(const FunctionDecl &Callee) {
-  if (Callee.getNumParams() == 0 || !maybeLocks(identifierOf(&Callee)) ||
-      !hasSpinField(Callee.getParamDecl(0)->getType()->getPointeeType()))
-    return SpinOp::None;
-  SmallVector<std::string, 4> Words = wordsOf(identifierOf(&Callee));
-  return opByWords(Words);
-}
-
-/// Returns what a method of this name does, if its class is a spin lock: lock,
-/// wr_lock, unlock_shared.
-static SpinOp methodByName(StringRef Name) {
-  if (Name.equals_insensitive("lock") || Name.equals_insensitive("acquire"))
-    return SpinOp::Acquire;
-  if (Name.equals_insensitive("unlock") || Name.equals_insensitive("release"))
-    return SpinOp::Release;
-  if (!Name.contains_insensitive("lock"))
-    return SpinOp::None;
-  SpinOp Op = SpinOp::None;
-  for (StringRef Word : wordsOf(Name))
-    if (Word == "lock" || Word == "unlock")
-      Op = Word == "lock" ? SpinOp::Acquire : SpinOp::Release;
-    else if (!isOneOf(Word, {"rd", "wr", "read", "write", "shared", "exclusive",
-                             "reader", "writer", "r", "w", "s", "x"}))
-      return SpinOp::None;
-  return Op;
-}
-
-/// Returns true if the type by which E was declared is called a spin lock.
-static bool isDeclaredSpin(const Expr *E) {
-  auto *Named = E->IgnoreParenImpCasts()->getType()->getAs<TypedefType>();
-  return Named && namesSpin(wordsOf(Named->getDecl()->getName()));
-}
-
-bool isConstant(const Expr *E, const ASTContext &Context) {
-  E = E->IgnoreParenCasts();
-  if (E->isValueDependent())
-    return false;
-  Expr::EvalResult Value;
-  return E->EvaluateAsInt(Value, Context);
-}
-
-/// Returns true for an operation that can take a lock: it sets the object to a
-/// constant, or exchanges a constant for something.
-static bool maySet(const AtomicOp &Op, const ASTContext &Context) {
-  if (Op.Kind != AtomicKind::Exchange && Op.Kind != AtomicKind::SetBits &&
-      Op.Kind != AtomicKind::CompareExchange)
-    return false;
-  if (!Op.Value || isConstant(Op.Value, Context))
-    return true;
-  const ValueDecl *Expected = objectOf(Op.Expected);
-  auto *Variable = dyn_cast_or_null<VarDecl>(Expected);
-  if (Variable && Variable->hasLocalStorage() && Variable->getInit())
-    return isConstant(Variable->getInit(), Context);
-  return Op.Expected && isConstant(Op.Expected, Context);
-}
-
-/// Returns true if assembly exchanges memory with a register. Polls is set if
-/// it goes on until it has got what it wants.
-static bool exchanges(const GCCAsmStmt &Asm, bool &Polls) {
-  std::string Text = textOfAsm(Asm);
-  Polls = StringRef(Text).contains("pause") || StringRef(Text).contains("rep");
-  return StringRef(Text).contains("xchg") || StringRef(Text).contains("bts");
-}
-
-const ValueDecl *changedBy(const GCCAsmStmt &Asm) {
-  const ValueDecl *Object = nullptr;
-  for (unsigned I = 0; I < Asm.getNumOutputs(); ++I)
-    if (std::string(Asm.getOutputConstraint(I)).find('m') !=
-        std::string::npos) {
-      if (Object)
-        return nullptr;
-      Object = objectOf(Asm.getOutputExpr(I));
-    }
-  return Object;
-}
 
 bool runsOnce(const Stmt &Loop, const ASTContext &Context) {
   auto *Do = dyn_cast<DoStmt>(&Loop);
@@ -219,16 +69,14 @@ bool SpinLocks::polls(const Stmt &Loop, unsigned Depth,
       *Object = Lock;
   };
   forEachStmt(&Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *E = dyn_cast<Expr>(S);
-    if (Found || !E)
+    if (Found)
       return;
-    if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
-      if (maySet(*Op, Context))
-        Find(objectOf(Op->Object));
-      return;
-    }
-    auto *Call = dyn_cast<CallExpr>(E);
-    if (Call && of(*Call, Depth + 1) == SpinOp::Try)
+    WordChange Change = changeOf(S, Context);
+    if (Change.Is == WordChange::Set && Change.IsConstant)
+      return Find(Change.Object);
+    auto *Call = dyn_cast<CallExpr>(S);
+    if (Call && Change.Is == WordChange::None &&
+        of(*Call, Depth + 1) == SpinOp::Try)
       Find(lockOf(*Call));
   });
   // Readers and writers count themselves in one word: they add, and look at the
@@ -236,16 +84,9 @@ bool SpinLocks::polls(const Stmt &Loop, unsigned Depth,
   if (const Expr *Condition = loopCondition(&Loop);
       !Found && Condition && onlyPasses(Body))
     forEachStmt(Condition, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-      if (Found)
-        return;
-      if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
-        if (const ValueDecl *Lock = changedBy(*Asm))
-          Find(Lock);
-      } else if (auto *E = dyn_cast<Expr>(S)) {
-        std::optional<AtomicOp> Op = matchAtomicOp(E);
-        if (Op && Op->Kind == AtomicKind::Modify)
-          Find(objectOf(Op->Object));
-      }
+      WordChange Change = changeOf(S, Context);
+      if (!Found && Change.Is == WordChange::Add)
+        Find(Change.Object);
     });
   // A loop that waits does little else. What it calls besides is a hint, or
   // counts polls.
@@ -271,70 +112,116 @@ const ValueDecl *SpinLocks::lockOf(const CallExpr &Call) {
   return nullptr;
 }
 
+bool waitsForTurn(const Stmt &Loop, const ValueDecl **Object) {
+  const Expr *Condition = loopCondition(&Loop);
+  if (!Condition || !onlyPasses(loopBody(&Loop)))
+    return false;
+  bool Found = false;
+  forEachStmt(Condition, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *E = dyn_cast<Expr>(S);
+    std::optional<AtomicOp> Op = E ? matchAtomicOp(E) : std::nullopt;
+    auto *Cast = dyn_cast<ImplicitCastExpr>(S);
+    const Expr *Read = nullptr;
+    if (Op && Op->Kind == AtomicKind::Load)
+      Read = Op->Object;
+    else if (Cast && Cast->getCastKind() == CK_LValueToRValue &&
+             Cast->getSubExpr()->getType().isVolatileQualified())
+      Read = Cast->getSubExpr();
+    if (Read && !Found) {
+      Found = true;
+      *Object = objectOf(Read);
+    }
+  });
+  return Found;
+}
+
+/// Returns true if S sets a field or what a pointer leads to a constant.
+static const ValueDecl *clearedBy(const Stmt *S, const ASTContext &Context) {
+  auto *Assign = dyn_cast<BinaryOperator>(S);
+  if (!Assign || Assign->getOpcode() != BO_Assign ||
+      !isa<MemberExpr, UnaryOperator>(Assign->getLHS()->IgnoreParens()) ||
+      !isConstant(Assign->getRHS(), Context))
+    return nullptr;
+  return objectOf(Assign->getLHS());
+}
+
 SpinOp SpinLocks::byBody(const FunctionDecl &Definition, unsigned Depth) {
   const FunctionSync *F = Model->of(&Definition);
   if (!F || F->Nodes > MaxNodes)
     return SpinOp::None;
   const ASTContext &Context = Definition.getASTContext();
-  bool Takes = false, Releases = false, Tries = false, Counts = false;
-  for (const CallSite &C : F->Calls) {
-    SpinOp Op = of(*C.Call, Depth + 1);
-    Takes |= Op == SpinOp::Acquire;
-    Releases |= Op == SpinOp::Release;
+  llvm::SmallPtrSet<const ValueDecl *, 4> Taken, Released, Stored;
+  bool Tries = false, Counts = false;
+  auto TakeCall = [&](const CallExpr &Call) {
+    SpinOp Op = of(Call, Depth + 1);
     Tries |= Op == SpinOp::Try;
-  }
+    if (Op == SpinOp::Acquire || Op == SpinOp::Release)
+      (Op == SpinOp::Acquire ? Taken : Released).insert(lockOf(Call));
+  };
+  for (const CallSite &C : F->Calls)
+    TakeCall(*C.Call);
+  for (const CallExpr *Call : F->Indirect)
+    TakeCall(*Call);
   for (const SyncSite &S : F->Syncs)
-    Takes |= S.Kind == SyncKind::SpinLock &&
-             of(calleeOf(S.Site), Depth + 1) == SpinOp::Acquire;
-  // Without atomic operations of its own, it is what it calls.
-  const ValueDecl *Taken = nullptr;
+    if (S.Kind == SyncKind::SpinLock &&
+        of(calleeOf(S.Site), Depth + 1) == SpinOp::Acquire)
+      Taken.insert(S.Object);
+  // Without changes of its own, it is what it calls. A name that says so makes
+  // releases of what is else a counter, or a field.
+  bool MayRelease = Taken.empty() && namesRelease(identifierOf(&Definition));
   const Stmt *Taking = nullptr;
-  if (F->HasAtomics || Tries)
+  if (F->HasAtomics || Tries || MayRelease)
     forEachStmt(Definition.getBody(), [&](const Stmt *S,
                                           ArrayRef<const Stmt *> Parents) {
-      // What is added to the lock is subtracted to release it.
-      auto Change = [&](const ValueDecl *Object) {
-        Releases |=
-            Taken && Object == Taken && !llvm::is_contained(Parents, Taking);
-      };
       if (isLoop(S)) {
-        if (polls(*S, Depth, Context, Taking ? nullptr : &Taken)) {
-          Takes = true;
+        const ValueDecl *Object = nullptr;
+        if (polls(*S, Depth, Context, &Object)) {
+          Taken.insert(Object);
           Taking = Taking ? Taking : S;
         }
-        const Expr *Condition = loopCondition(S);
-        if (Condition && Counts)
-          forEachStmt(Condition, [&](const Stmt *Below,
-                                     ArrayRef<const Stmt *>) {
-            auto *E = dyn_cast<Expr>(Below);
-            std::optional<AtomicOp> Op = E ? matchAtomicOp(E) : std::nullopt;
-            Takes |= Op && Op->Kind == AtomicKind::Load; // A ticket lock.
-          });
-      } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
-        bool Polls = false;
-        if (exchanges(*Asm, Polls))
-          (Polls ? Takes : Tries) = true;
-        else
-          Change(changedBy(*Asm));
-      } else if (auto *E = dyn_cast<Expr>(S)) {
-        std::optional<AtomicOp> Op = matchAtomicOp(E);
-        if (!Op)
-          return;
-        if (Op->Kind == AtomicKind::Modify) {
-          Counts = true;
-          Change(objectOf(Op->Object));
-        }
-        Releases |= Op->Kind == AtomicKind::Store;
-        // The value may be an argument of the caller's.
-        Tries |= Op->Kind == AtomicKind::Exchange ||
-                 Op->Kind == AtomicKind::SetBits ||
-                 Op->Kind == AtomicKind::CompareExchange;
+        if (Counts && waitsForTurn(*S, &Object))
+          Taken.insert(Object);
+        return;
+      }
+      WordChange Change = changeOf(S, Context);
+      bool InPoll = llvm::is_contained(Parents, Taking);
+      switch (Change.Is) {
+      case WordChange::Set:
+        if (Change.Polls)
+          Taken.insert(Change.Object);
+        else if (MayRelease && Change.IsConstant)
+          Released.insert(Change.Object);
+        Tries = true;
+        break;
+      case WordChange::Add:
+        Counts = true;
+        // What is added to the lock is subtracted to release it.
+        if (!InPoll && (MayRelease || Taken.contains(Change.Object)))
+          Released.insert(Change.Object);
+        break;
+      case WordChange::Store:
+        Stored.insert(Change.Object);
+        break;
+      case WordChange::None:
+        if (const ValueDecl *Cleared =
+                MayRelease ? clearedBy(S, Context) : nullptr)
+          Stored.insert(Cleared);
+        break;
       }
     });
-  if (Takes || Releases)
-    return Takes == Releases ? SpinOp::None
-           : Takes           ? SpinOp::Acquire
-                             : SpinOp::Release;
+  // A lock may note who has taken it.
+  for (const ValueDecl *Object : Stored)
+    if (Taken.empty() || Taken.contains(Object))
+      Released.insert(Object);
+  auto LeavesOut = [](const auto &Some, const auto &Others) {
+    return llvm::any_of(
+        Some, [&](const ValueDecl *V) { return !Others.contains(V); });
+  };
+  bool Takes = LeavesOut(Taken, Released), Lets = LeavesOut(Released, Taken);
+  if (!Taken.empty() || !Released.empty())
+    return Takes == Lets ? SpinOp::None
+           : Takes       ? SpinOp::Acquire
+                         : SpinOp::Release;
   return Tries ? SpinOp::Try : SpinOp::None;
 }
 
@@ -348,11 +235,11 @@ SpinOp SpinLocks::of(const FunctionDecl *Callee, unsigned Depth) {
   SpinOp Op = spinOpByName(identifierOf(Callee));
   auto *Method = dyn_cast<CXXMethodDecl>(Callee);
   if (Op == SpinOp::None && Method &&
-      namesSpin(wordsOf(identifierOf(Method->getParent()))))
-    Op = methodByName(identifierOf(Method));
+      namesSpin(identifierOf(Method->getParent())))
+    Op = spinOpOfMethod(identifierOf(Method));
   const FunctionDecl *Definition = nullptr;
   if (Op == SpinOp::None && !Callee->isDefined())
-    Op = opByArgument(*Callee);
+    Op = spinOpByArgument(*Callee);
   if (Op == SpinOp::None && Depth < MaxDepth &&
       !isa<CXXConstructorDecl>(Callee) && Callee->isDefined(Definition) &&
       !Definition->isDependentContext() &&
@@ -362,16 +249,70 @@ SpinOp SpinLocks::of(const FunctionDecl *Callee, unsigned Depth) {
   return Known[Callee->getCanonicalDecl()] = Op;
 }
 
+const FunctionDecl *functionOf(const CallExpr &Call) {
+  if (const FunctionDecl *Callee = Call.getDirectCallee())
+    return Callee;
+  if (Call.isTypeDependent())
+    return nullptr;
+  auto *Pointer = dyn_cast_or_null<VarDecl>(objectOf(Call.getCallee()));
+  const Expr *Init = Pointer ? Pointer->getAnyInitializer() : nullptr;
+  return dyn_cast_or_null<FunctionDecl>(objectOf(Init));
+}
+
 SpinOp SpinLocks::of(const CallExpr &Call, unsigned Depth) {
-  SpinOp Op = of(Call.getDirectCallee(), Depth);
+  const FunctionDecl *Callee = functionOf(Call);
+  if (!Callee)
+    return spinOpByName(identifierOf(objectOf(Call.getCallee())));
+  SpinOp Op = of(Callee, Depth);
   auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
   if (Op == SpinOp::Acquire || Op == SpinOp::Release || !Member)
     return Op;
-  SpinOp Named = methodByName(identifierOf(Call.getDirectCallee()));
+  SpinOp Named = spinOpOfMethod(identifierOf(Callee));
   return Named != SpinOp::None &&
                  isDeclaredSpin(Member->getImplicitObjectArgument())
              ? Named
              : Op;
+}
+
+/// Returns the value that Definition returns last, if it is constant.
+static std::optional<bool> lastResult(const FunctionDecl &Definition,
+                                      const ASTContext &Context) {
+  auto *Body = dyn_cast<CompoundStmt>(Definition.getBody());
+  auto *Last = Body && !Body->body_empty()
+                   ? dyn_cast<ReturnStmt>(Body->body_back())
+                   : nullptr;
+  Expr::EvalResult Value;
+  const Expr *Returned = Last ? Last->getRetValue() : nullptr;
+  if (!Returned || Returned->isValueDependent() ||
+      !Returned->EvaluateAsInt(Value, Context))
+    return std::nullopt;
+  return Value.Val.getInt() != 0;
+}
+
+Success SpinLocks::whenTaken(const CallExpr &Call) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  QualType Result = Call.getType();
+  if (!Callee || !Result->isIntegerType())
+    return Success::Always;
+  if (identifierOf(Callee).starts_with("pthread_"))
+    return Success::Zero;
+  const FunctionDecl *Definition = nullptr;
+  if (Callee->isDefined(Definition)) {
+    std::optional<bool> Last =
+        lastResult(*Definition, Definition->getASTContext());
+    return !Last ? Success::Always : *Last ? Success::NonZero : Success::Zero;
+  }
+  return Result->isBooleanType() || of(Call) == SpinOp::Try ? Success::NonZero
+                                                            : Success::Zero;
+}
+
+bool SpinLocks::takes(const CallExpr &Call) {
+  SpinOp Op = of(Call);
+  // Functions of any kind try something. Those that are called so try a lock.
+  return Op == SpinOp::Acquire ||
+         (Op == SpinOp::Try && Call.getDirectCallee() &&
+          spinOpByName(identifierOf(Call.getDirectCallee())) == Op &&
+          whenTaken(Call) != Success::Always);
 }
 
 bool SpinLocks::isGuard(const CXXRecordDecl *Class) {
@@ -384,8 +325,9 @@ bool SpinLocks::isGuard(const CXXRecordDecl *Class) {
   if (isOfStd(*Class)) {
     auto *Instance = dyn_cast<ClassTemplateSpecializationDecl>(Class);
     if (Instance &&
-        isOneOf(Class->getName(),
-                {"lock_guard", "unique_lock", "scoped_lock"}) &&
+        llvm::is_contained(
+            {"lock_guard", "unique_lock", "scoped_lock", "shared_lock"},
+            Class->getName()) &&
         Instance->getTemplateArgs().size() > 0) {
       const TemplateArgument &First = Instance->getTemplateArgs()[0];
       if (First.getKind() == TemplateArgument::Pack && First.pack_size() == 1)
@@ -394,9 +336,7 @@ bool SpinLocks::isGuard(const CXXRecordDecl *Class) {
         Is = isLock(First.getAsType()->getAsCXXRecordDecl());
     }
   } else {
-    SmallVector<std::string, 4> Words = wordsOf(Class->getName());
-    Is = namesSpin(Words) &&
-         isOneOf(Words.back(), {"holder", "guard", "locker"});
+    Is = namesSpinGuard(Class->getName());
     const FunctionDecl *Destructor = Class->getDestructor(), *Definition;
     // Only the destructor's body is examined: that of a guard releases, unless
     // its user must.

@@ -11,13 +11,16 @@
 // A spin lock is a lock whose waiters poll. A function, macro or class takes or
 // releases one by its name (pthread_spin_lock, SpinLockAcquire, SpinLockHolder)
 // or by what it does: it polls an atomic object until it has set the object to
-// a constant, and returns.
+// a constant, and returns. Where in an expression the call stands makes no
+// difference: if a branch tests the result, the lock is held on one side.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SPINLOCKS_H
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SPINLOCKS_H
 
+#include "checkers/blocking-sync/SpinNames.h"
+#include "checkers/blocking-sync/WordChanges.h"
 #include "checkers/common/SyncModel.h"
 
 #include "clang/AST/ASTContext.h"
@@ -28,38 +31,39 @@
 
 namespace vfriendly::tidy {
 
-enum class SpinOp { None, Try, Acquire, Release };
+/// The result of a function that takes a lock, if it has taken it.
+enum class Success { Always, Zero, NonZero };
 
 /// A place that takes or releases a spin lock.
 struct SpinSite {
+  SpinSite(SpinOp Op, const clang::Stmt *Site, const clang::ValueDecl *Object)
+      : Op(Op), Site(Site), Object(Object) {}
+
   SpinOp Op;
   /// The call, the construction of a guard, the open-coded loop or store, or
   /// the first statement of a macro's expansion.
   const clang::Stmt *Site;
   /// The variable or field that is locked; null if it has no name.
-  const clang::ValueDecl *Object = nullptr;
+  const clang::ValueDecl *Object;
   /// A guard: it holds the lock to the end of its scope.
   bool IsGuard = false;
   /// If Site comes from a macro that takes or releases, where that is used.
   clang::SourceLocation Macro;
   /// Of a guard.
   llvm::SmallVector<const clang::Stmt *, 0> Parents;
+  Success When = Success::Always;
 };
-
-/// Returns what a function or macro of this name does to a spin lock.
-SpinOp spinOpByName(llvm::StringRef Name);
-
-bool isConstant(const clang::Expr *E, const clang::ASTContext &Context);
 
 /// Returns true for `do ... while (0)`.
 bool runsOnce(const clang::Stmt &Loop, const clang::ASTContext &Context);
 
-/// Returns the variable or field that assembly changes in memory; null if there
-/// is not exactly one.
-const clang::ValueDecl *changedBy(const clang::GCCAsmStmt &Asm);
+/// Returns true if Loop does nothing until a word, which it stores in *Object,
+/// has changed. After an addition, that is the turn of a ticket.
+bool waitsForTurn(const clang::Stmt &Loop, const clang::ValueDecl **Object);
 
-/// Returns true for the name of a guard's method that releases the lock early.
-bool isReleaseOfGuard(llvm::StringRef Name);
+/// Returns the function that Call calls, directly or by a variable that is set
+/// to it where it is defined; null if that is not known.
+const clang::FunctionDecl *functionOf(const clang::CallExpr &Call);
 
 class SpinLocks {
 public:
@@ -76,14 +80,24 @@ public:
   /// Returns what a call of Callee does to the lock that is its argument or its
   /// object.
   SpinOp of(const clang::FunctionDecl *Callee, unsigned Depth = 0);
-  /// The same, for a lock that may be declared as a spin lock by its type only.
+  /// The same, for a lock that may be declared as a spin lock by its type only,
+  /// and for calls through pointers that are set once or have telling names.
   SpinOp of(const clang::CallExpr &Call, unsigned Depth = 0);
+  /// Returns true if Call takes a lock, or does if its result says so.
+  bool takes(const clang::CallExpr &Call);
+  /// Returns true if Call returns a guard that holds a lock.
+  bool returnsGuard(const clang::CallExpr &Call) {
+    return Call.getType()->isRecordType() &&
+           isGuard(Call.getType()->getAsCXXRecordDecl());
+  }
   /// Returns true for a class that takes a spin lock in its constructor and
   /// releases it in its destructor, or has a method for that.
   bool isGuard(const clang::CXXRecordDecl *Class);
 
 private:
   SpinOp byBody(const clang::FunctionDecl &Definition, unsigned Depth);
+  /// pre: takes(Call).
+  Success whenTaken(const clang::CallExpr &Call);
   /// Returns true if Loop goes on until it has set an atomic object, which it
   /// stores in *Object unless Object is null.
   bool polls(const clang::Stmt &Loop, unsigned Depth,

@@ -42,8 +42,12 @@ bool SpinLocks::mayTake(const FunctionSync &F, const ASTContext &Context) {
                       }) ||
          llvm::any_of(F.Calls,
                       [&](const CallSite &C) {
-                        return of(*C.Call) == SpinOp::Acquire;
+                        return takes(*C.Call) || returnsGuard(*C.Call) ||
+                               (of(*C.Call) == SpinOp::Try &&
+                                innermostLoop(C.Parents));
                       }) ||
+         llvm::any_of(F.Indirect,
+                      [&](const CallExpr *C) { return takes(*C); }) ||
          llvm::any_of(F.Makes, [&](const MakeSite &M) {
            return isGuard(M.Made->getConstructor()->getParent());
          });
@@ -76,19 +80,11 @@ static const ValueDecl *lockInMacro(const Stmt *S, const SourceManager &SM) {
   return Object;
 }
 
-/// Returns true if the result of Call decides where its function goes on.
-static bool isTested(const CallExpr &Call, ArrayRef<const Stmt *> Parents) {
-  const Stmt *Below = &Call;
-  for (const Stmt *S : llvm::reverse(Parents)) {
-    if (auto *If = dyn_cast<IfStmt>(S))
-      return If->getCond() == Below;
-    if (isLoop(S))
-      return loopCondition(S) == Below;
-    if (!isa<Expr>(S))
-      return false;
-    Below = S;
-  }
-  return false;
+/// Returns true for a guard that is made without taking the lock.
+static bool isDeferred(const CXXConstructExpr &Made) {
+  return Made.getNumArgs() > 1 &&
+         identifierOf(Made.getArg(1)->getType()->getAsCXXRecordDecl()) ==
+             "defer_lock_t";
 }
 
 std::vector<SpinSite> SpinLocks::sitesOf(const FunctionSync &F,
@@ -96,16 +92,25 @@ std::vector<SpinSite> SpinLocks::sitesOf(const FunctionSync &F,
   const SourceManager &SM = Context.getSourceManager();
   std::vector<SpinSite> Sites;
   llvm::DenseSet<SourceLocation> Seen;
+  llvm::DenseSet<const Stmt *> Polling;
+  auto InPoll = [&](ArrayRef<const Stmt *> Parents) {
+    return llvm::any_of(Parents,
+                        [&](const Stmt *P) { return Polling.contains(P); });
+  };
   bool MayPoll = F.HasAtomics || mayTry(F, 1);
-  bool HasMacros = !macrosIn(F, Context).empty();
+  bool HasMacros = !macrosIn(F, Context).empty(), Counts = false;
   // The part of a macro that takes or releases, and the number of its parents.
   const Stmt *Expanded = nullptr;
   size_t Depth = 0;
   forEachStmt(F.Function->getBody(), [&](const Stmt *S,
                                          ArrayRef<const Stmt *> Parents) {
     auto Add = [&](SpinOp Op, const ValueDecl *Object) -> SpinSite & {
-      Sites.push_back({Op, S, Object, false, SourceLocation(), {}});
+      Sites.emplace_back(Op, S, Object);
       return Sites.back();
+    };
+    auto Guards = [&](SpinSite &Site) {
+      Site.IsGuard = true;
+      Site.Parents.assign(Parents.begin(), Parents.end());
     };
     if (Expanded && Parents.size() > Depth && Parents[Depth] == Expanded)
       return;
@@ -122,36 +127,31 @@ std::vector<SpinSite> SpinLocks::sitesOf(const FunctionSync &F,
     }
     if (isLoop(S)) {
       const ValueDecl *Object = nullptr;
-      if (MayPoll && polls(*S, 0, Context, &Object))
+      if (MayPoll && (polls(*S, 0, Context, &Object) ||
+                      (Counts && waitsForTurn(*S, &Object)))) {
         Add(SpinOp::Acquire, Object);
+        Polling.insert(S);
+      }
     } else if (auto *Made = dyn_cast<CXXConstructExpr>(S)) {
-      if (Made->getNumArgs() > 0 &&
+      if (Made->getNumArgs() > 0 && !isDeferred(*Made) &&
           !Made->getConstructor()->isCopyOrMoveConstructor() &&
           isGuard(Made->getConstructor()->getParent())) {
-        SpinSite &Site = Add(SpinOp::Acquire, objectOf(Made->getArg(0)));
-        Site.IsGuard = true;
-        Site.Parents.assign(Parents.begin(), Parents.end());
+        Guards(Add(SpinOp::Acquire, objectOf(Made->getArg(0))));
       }
-    } else if (auto *Call = dyn_cast<CallExpr>(S); Call || isa<AtomicExpr>(S)) {
-      if (std::optional<AtomicOp> Op = matchAtomicOp(cast<Expr>(S))) {
-        if (Op->Kind == AtomicKind::Store || Op->Kind == AtomicKind::Modify)
-          Add(SpinOp::Release, objectOf(Op->Object));
-        return;
-      }
+    } else if (WordChange Change = changeOf(S, Context);
+               Change.Is != WordChange::None) {
+      Counts |= Change.Is == WordChange::Add;
+      // What sets a word in a loop has been found with the loop.
+      if (Change.Is != WordChange::Set)
+        Add(SpinOp::Release, Change.Object);
+    } else if (auto *Call = dyn_cast<CallExpr>(S)) {
       SpinOp Op = of(*Call);
-      // A function whose result is tested may have failed to take the lock.
-      if ((Op == SpinOp::Acquire && !isTested(*Call, Parents)) ||
-          Op == SpinOp::Release)
+      if (returnsGuard(*Call))
+        Guards(Add(SpinOp::Acquire, lockOf(*Call)));
+      else if (Op == SpinOp::Release)
         Add(Op, lockOf(*Call));
-    } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
-      if (const ValueDecl *Object = changedBy(*Asm))
-        Add(SpinOp::Release, Object);
-    } else if (auto *Assign = dyn_cast<BinaryOperator>(S);
-               Assign && Assign->getOpcode() == BO_Assign) {
-      QualType T = Assign->getLHS()->getType();
-      if ((T.isVolatileQualified() || isAtomicType(T)) &&
-          isConstant(Assign->getRHS(), Context))
-        Add(SpinOp::Release, objectOf(Assign->getLHS()));
+      else if (takes(*Call) && !(Op == SpinOp::Try && InPoll(Parents)))
+        Add(SpinOp::Acquire, lockOf(*Call)).When = whenTaken(*Call);
     }
   });
   return Sites;

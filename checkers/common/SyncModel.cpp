@@ -219,6 +219,8 @@ public:
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     if (!Callee) {
       Into.HasUnnamed |= Call || isa<CXXNewExpr, CXXDeleteExpr>(S) || isLoop(S);
+      if (Call)
+        Into.Indirect.push_back(Call);
       return;
     }
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {
@@ -361,7 +363,7 @@ private:
 void SyncModel::add(const FunctionDecl &Function) {
   if (!Known.try_emplace(&Function, Functions.size()).second)
     return;
-  Functions.push_back({&Function, {}, {}, {}});
+  Functions.emplace_back().Function = &Function;
   Collector Into(Functions.back());
   forEachStmt(Function.getBody(),
               [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {

@@ -85,6 +85,8 @@ struct FunctionSync {
   /// Calls of functions that are not recognized by name.
   std::vector<CallSite> Calls;
   std::vector<MakeSite> Makes;
+  /// Calls through pointers.
+  std::vector<const clang::CallExpr *> Indirect;
   /// True if a loop contains an atomic operation or assembly.
   bool Polls = false;
   /// True if there is an atomic operation or assembly.
