@@ -29,6 +29,10 @@ static constexpr unsigned MaxDepth = 4;
 /// Maximum number of statements and expressions of a function that is examined.
 static constexpr unsigned MaxNodes = 3000;
 
+static bool isText(QualType T) {
+  return T->isPointerType() && T->getPointeeType()->isCharType();
+}
+
 /// Returns what the name of a function says that it does; the function's
 /// definition is not visible, or calls what is not.
 static std::optional<LongKind> byTellingName(const FunctionDecl &Callee) {
@@ -51,13 +55,22 @@ static std::optional<LongKind> byTellingName(const FunctionDecl &Callee) {
   };
   if (Has({"size", "count", "is", "can", "flags", "index", "trylock"}))
     return std::nullopt;
+  // Intrusive containers have other names: lists, trees, queues.
+  bool OwnsItems =
+      Has({"map", "dict", "hashtable", "htable", "table", "vector", "array",
+           "string", "str", "buffer", "pool", "cache", "set", "hash", "heap"});
   if (Has({"malloc", "calloc", "zalloc", "realloc", "strdup", "memalign",
            "kmalloc", "zmalloc", "palloc"}) ||
       AtEnd({"alloc", "allocate", "free", "dealloc", "deallocate", "create",
-             "destroy"}))
+             "destroy", "new", "dup", "clone", "destruct"}) ||
+      (OwnsItems && AtEnd({"clear", "exit", "fini", "cleanup", "resize", "grow",
+                           "expand", "rehash", "append"})) ||
+      (Has({"map", "dict", "hashtable", "htable", "vector", "array"}) &&
+       AtEnd({"insert", "put", "add", "push"})))
     return LongKind::Memory;
-  if (Has({"printf", "vlog", "syslog", "elog", "logger", "warning", "warn"}) ||
-      AtEnd({"log", "logf", "print"}) ||
+  if (Has({"printf", "vlog", "syslog", "elog", "logger", "warning", "warn",
+           "dump"}) ||
+      AtEnd({"log", "logf", "print", "dbg", "debug"}) ||
       (Has({"json", "stream", "file"}) && Has({"write", "flush", "read"})))
     return LongKind::Output;
   if (Has({"dev", "device"}) &&
@@ -66,22 +79,46 @@ static std::optional<LongKind> byTellingName(const FunctionDecl &Callee) {
     return LongKind::Command;
   if (Has({"mmap", "munmap", "madvise", "ioctl", "fsync", "recvmsg", "sendmsg",
            "sigprocmask", "setitimer"}) ||
-      Has({"send", "recv"}))
+      Has({"send", "recv"}) ||
+      (Has({"file", "socket", "sock", "db", "fd"}) &&
+       AtEnd({"open", "close", "connect", "accept", "unlink", "rename"})) ||
+      (Has({"cond", "condition", "event", "sem", "semaphore", "thread"}) &&
+       AtEnd({"signal", "broadcast", "post", "notify", "wake", "wakeup"})))
     return LongKind::System;
-  if (Has({"mutex"}) && AtEnd({"lock", "acquire", "enter"}))
+  if (Has({"mutexlock"}) ||
+      (Has({"mutex"}) && Has({"lock", "acquire", "enter"})))
     return LongKind::Wait;
   if (namesBlocking(Name) && !Has({"no", "try", "nowait"}))
     return LongKind::Wait;
-  switch (whatNameTells(Name)) {
-  case NameTells::Delays:
+  if (whatNameTells(Name) == NameTells::Delays)
     return LongKind::Sleep;
-  default:
-    return std::nullopt;
-  }
+  // A text that is put together from arguments is for somebody to read, unless
+  // it is for another text.
+  return Callee.isVariadic() && Callee.getNumParams() > 0 &&
+                 isText(Callee.getParamDecl(Callee.getNumParams() - 1)
+                            ->getType()) &&
+                 !Has({"append", "appendf", "format", "fmt", "str", "string",
+                       "buf", "buffer", "chunk"})
+             ? std::optional(LongKind::Output)
+             : std::nullopt;
 }
 
-/// Returns true if a method of the standard library's containers and strings
-/// may allocate or release.
+/// Returns true for a container or string that owns memory: of the standard
+/// library, or of another whose headers are the system's.
+static bool isContainer(const CXXRecordDecl *Class) {
+  static const llvm::StringSet<> Names{"basic_string", "vector", "deque",
+                                       "function", "any"};
+  if (!Class || !Class->getIdentifier())
+    return false;
+  StringRef Name = Class->getName();
+  return (isOfStd(*Class) ||
+          Class->getASTContext().getSourceManager().isInSystemHeader(
+              Class->getLocation())) &&
+         (Names.contains(Name) || Name.ends_with("map") ||
+          Name.ends_with("set") || Name.ends_with("list"));
+}
+
+/// Returns true if a method of a container may allocate or release.
 static bool grows(const CXXMethodDecl &Method) {
   static const llvm::StringSet<> Growing{
       "push_back", "emplace_back",  "push_front",  "emplace_front",
@@ -89,16 +126,65 @@ static bool grows(const CXXMethodDecl &Method) {
       "append",    "push",          "try_emplace", "insert_or_assign",
       "assign",    "shrink_to_fit", "emplace_hint"};
   const CXXRecordDecl *Class = Method.getParent();
-  if (!isOfStd(*Class))
-    return false;
   StringRef Name = identifierOf(&Method), Of = identifierOf(Class);
-  bool HasNodes = Of.contains("map") || Of.contains("set") ||
-                  Of.contains("list") || Of.contains("deque");
+  if (!isContainer(Class))
+    return isOfStd(*Class) && Growing.contains(Name) &&
+           !Of.contains("atomic"); // Adaptors, such as std::queue.
+  bool HasNodes = Of != "vector" && Of != "basic_string" && Of != "deque";
   if (Name == "erase" || Name == "clear" || Name.starts_with("pop_"))
-    return HasNodes && !Of.contains("deque");
+    return HasNodes;
   if (Method.getOverloadedOperator() == OO_Subscript)
     return Of.contains("map");
-  return Growing.contains(Name) && !Of.contains("atomic");
+  if (Method.getOverloadedOperator() == OO_PlusEqual)
+    return Of == "basic_string";
+  return Growing.contains(Name);
+}
+
+/// Returns true if the construction Made of a container copies or fills it.
+static bool fills(const CXXConstructExpr &Made) {
+  const CXXConstructorDecl *Constructor = Made.getConstructor();
+  if (Constructor->isMoveConstructor() ||
+      !isContainer(Constructor->getParent()))
+    return false;
+  unsigned Given = llvm::count_if(Made.arguments(), [](const Expr *A) {
+    return !isa<CXXDefaultArgExpr>(A);
+  });
+  if (Given == 0)
+    return false;
+  // Short strings need no memory.
+  auto *Literal =
+      dyn_cast<StringLiteral>(Made.getArg(0)->IgnoreParenImpCasts());
+  return !Literal || Literal->getLength() > 15;
+}
+
+/// Returns what a function of the standard library does.
+static std::optional<LongKind> ofStd(const FunctionDecl &Callee) {
+  StringRef Name = identifierOf(&Callee);
+  if (auto *Method = dyn_cast<CXXMethodDecl>(&Callee)) {
+    StringRef Class = identifierOf(Method->getParent());
+    if (Name == "lock" &&
+        (Class.contains("mutex") || Class.contains("unique_lock")))
+      return LongKind::Wait;
+    if (Class.contains("ostream"))
+      return LongKind::Output;
+    if (Name.starts_with("notify_") && Class.contains("condition_variable"))
+      return LongKind::System;
+    if (Class == "function" && Method->getOverloadedOperator() == OO_Call)
+      return LongKind::Callback;
+  } else if (Callee.getOverloadedOperator() == OO_LessLess &&
+             Callee.getNumParams() == 2 &&
+             identifierOf(Callee.getParamDecl(0)
+                              ->getType()
+                              .getNonReferenceType()
+                              ->getAsCXXRecordDecl())
+                 .contains("ostream")) {
+    return LongKind::Output;
+  }
+  // A new string or container: to_string, substr, operator+.
+  return Name == "make_shared" || Name == "make_unique" ||
+                 isContainer(Callee.getReturnType()->getAsCXXRecordDecl())
+             ? std::optional(LongKind::Memory)
+             : std::nullopt;
 }
 
 /// Returns true if an argument says that the program ends after this log.
@@ -112,12 +198,30 @@ static bool endsProgram(const CallExpr &Call) {
   });
 }
 
+/// Returns true if the function that is called, or the type of the pointer to
+/// it, says so.
+static bool neverReturns(const CallExpr &Call) {
+  if (const FunctionDecl *Callee = Call.getDirectCallee())
+    return Callee->isNoReturn();
+  QualType Type = Call.getCallee()->getType();
+  if (!Type->getPointeeType().isNull())
+    Type = Type->getPointeeType();
+  auto *Called = Type->getAs<FunctionType>();
+  return Called && Called->getNoReturnAttr();
+}
+
 bool endsProgram(ArrayRef<const Stmt *> Parents) {
   return llvm::any_of(Parents, [](const Stmt *S) {
     auto *Block = dyn_cast<CompoundStmt>(S);
-    const FunctionDecl *Last =
-        Block && !Block->body_empty() ? calleeOf(Block->body_back()) : nullptr;
-    return Last && Last->isNoReturn();
+    auto *Comma = dyn_cast<BinaryOperator>(S);
+    const Stmt *Last = Block && !Block->body_empty() ? Block->body_back()
+                       : Comma && Comma->getOpcode() == BO_Comma
+                           ? Comma->getRHS()
+                           : nullptr;
+    if (auto *E = dyn_cast_or_null<Expr>(Last))
+      Last = E->IgnoreParenCasts();
+    auto *Call = dyn_cast_or_null<CallExpr>(Last);
+    return Call && neverReturns(*Call);
   });
 }
 
@@ -147,11 +251,11 @@ static bool callsUnseen(const FunctionDecl &Definition) {
 }
 
 std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
-  const FunctionDecl *Callee = Call.getDirectCallee();
+  const FunctionDecl *Callee = functionOf(Call);
   if (!Callee) {
     // What a pointer leads to shows nowhere. Further down the calls, it is more
     // often a small function of a table than a callback.
-    if (Depth > 1 || Call.isTypeDependent() ||
+    if (Depth > 1 || Call.isTypeDependent() || neverReturns(Call) ||
         isa<CXXPseudoDestructorExpr>(Call.getCallee()->IgnoreParens()))
       return std::nullopt;
     const ValueDecl *Pointer = objectOf(Call.getCallee());
@@ -176,8 +280,6 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
     std::optional<uint64_t> Bytes = bytesOf(Call, Context);
     if (Depth <= 1 && Bytes && *Bytes >= PageSize)
       return LongCall{LongKind::Pages, &Call, Quoted()};
-    if (Depth == 0 && !Bytes && Name.contains("memset"))
-      return LongCall{LongKind::Pages, &Call, Quoted()};
     return std::nullopt;
   }
   if (Callee->getBuiltinID())
@@ -191,24 +293,18 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
   default:
     return std::nullopt;
   }
-  if (Locks.of(Callee) != SpinOp::None)
+  // What it does besides taking the lock is its own section.
+  if (Locks.of(Callee) == SpinOp::Acquire)
     return std::nullopt;
   if (isOfStd(*Callee)) {
-    if (auto *Method = dyn_cast<CXXMethodDecl>(Callee)) {
-      StringRef Class = identifierOf(Method->getParent());
-      if (Name == "lock" &&
-          (Class.contains("mutex") || Class.contains("unique_lock")))
-        return LongCall{LongKind::Wait, &Call, Quoted()};
-      if (Class.contains("ostream"))
-        return LongCall{LongKind::Output, &Call, "a stream"};
-    }
-    if (Name == "make_shared" || Name == "make_unique")
-      return LongCall{LongKind::Memory, &Call, Quoted()};
-    return std::nullopt;
+    std::optional<LongKind> Kind = ofStd(*Callee);
+    return Kind ? std::optional(LongCall{*Kind, &Call,
+                                         *Kind == LongKind::Output ? "a stream"
+                                                                   : Quoted()})
+                : std::nullopt;
   }
   const FunctionDecl *Definition = nullptr;
-  bool IsVisible =
-      Callee->isDefined(Definition) && !Callee->isVirtualAsWritten();
+  bool IsVisible = Callee->isDefined(Definition);
   if (IsVisible)
     if (std::optional<LongCall> Inside = bodyOf(*Definition, Depth + 1)) {
       LongCall Result{Inside->Kind, &Call, Quoted()};
@@ -216,11 +312,18 @@ std::optional<LongCall> LongCalls::call(const CallExpr &Call, unsigned Depth) {
       Result.InsideWhat = Inside->Inside ? Inside->InsideWhat : Inside->What;
       return Result;
     }
+  if (isContainer(Callee->getReturnType()->getAsCXXRecordDecl()))
+    return LongCall{LongKind::Memory, &Call, Quoted()};
   auto [Where, IsNew] = Told.try_emplace(Callee->getCanonicalDecl());
   if (IsNew && (!IsVisible || callsUnseen(*Definition)))
     Where->second = byTellingName(*Callee);
-  return Where->second
-             ? std::optional(LongCall{*Where->second, &Call, Quoted()})
+  if (Where->second)
+    return LongCall{*Where->second, &Call, Quoted()};
+  // An interface: what its classes do shows nowhere. They return what they
+  // have, or do something.
+  return Depth == 0 && Callee->isPureVirtual() &&
+                 !cast<CXXMethodDecl>(Callee)->isConst()
+             ? std::optional(LongCall{LongKind::Callback, &Call, Quoted()})
              : std::nullopt;
 }
 
@@ -256,6 +359,8 @@ std::optional<LongCall> LongCalls::match(const Stmt *S, unsigned Depth) {
     const CXXConstructorDecl *Constructor = Made->getConstructor();
     const CXXRecordDecl *Class = Constructor->getParent();
     StringRef Name = identifierOf(Class);
+    if (fills(*Made))
+      return LongCall{LongKind::Memory, S, "a '" + Name.str() + "'"};
     if (isOfStd(*Class)) {
       if (Made->getNumArgs() == 1 &&
           (Name == "lock_guard" || Name == "unique_lock" ||

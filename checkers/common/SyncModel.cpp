@@ -326,7 +326,7 @@ private:
                Made.getConstructor()->isDefined()) {
       Into.Makes.push_back({&Made, {Parents.begin(), Parents.end()}});
     } else {
-      Into.HasUnnamed |= Made.getConstructor()->isDefined();
+      Into.HasUnnamed |= Made.getConstructor()->isDefined() || isOfStd(*Class);
     }
   }
 

@@ -92,8 +92,8 @@ struct FunctionSync {
   /// True if there is an atomic operation or assembly.
   bool HasAtomics = false;
   /// True if there is a new- or delete-expression, a copy of an object by a
-  /// visible constructor, a call through a pointer or a loop: what may take
-  /// long without a name.
+  /// visible constructor or of the standard library, a call through a pointer
+  /// or a loop: what may take long without a name.
   bool HasUnnamed = false;
   /// The number of statements and expressions.
   unsigned Nodes = 0;
