@@ -125,6 +125,13 @@ public:
     std::vector<const FunctionDecl *> Definitions = Bodies->withInlined(Roots);
     Used Marks;
     Marks.add(Roots);
+    for (const IrJudge *Judge : Judges) {
+      Marks.add(Judge->Beside);
+      llvm::copy_if(Judge->Beside, std::back_inserter(Definitions),
+                    [&](const FunctionDecl *F) {
+                      return !llvm::is_contained(Definitions, F);
+                    });
+    }
     Generator->Initialize(Context);
     // Emits callees before their callers, because a call can use only functions
     // that have been declared by then.

@@ -75,6 +75,9 @@ public:
   /// The functions to judge. They are emitted even without a caller, and with
   /// them the definitions that may be inlined into them.
   std::vector<const clang::FunctionDecl *> Roots;
+  /// Functions that are emitted, too, for what they say about the values of
+  /// variables.
+  std::vector<const clang::FunctionDecl *> Beside;
 };
 
 class LoweredUnit {

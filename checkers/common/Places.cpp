@@ -91,7 +91,8 @@ static bool isMadeVolatile(const CastExpr &Cast) {
              ->isVoidPointerType();
 }
 
-/// Returns true for `(T *)0xfee00000`, but not for `(T *)(uintptr_t)&flag`.
+/// Returns true for `(T *)0xfee00000`, but neither for `(T *)(uintptr_t)&flag`
+/// nor for MAP_FAILED, which is `(void *)-1`.
 static bool isMadeOfInteger(const CastExpr &Cast) {
   if (Cast.getCastKind() != CK_IntegralToPointer)
     return false;
@@ -101,7 +102,8 @@ static bool isMadeOfInteger(const CastExpr &Cast) {
       return false;
     E = Inner->getSubExpr()->IgnoreParens();
   }
-  return true;
+  auto *Op = dyn_cast<UnaryOperator>(E);
+  return !Op || Op->getOpcode() != UO_Minus;
 }
 
 Place pointeeOf(const Expr *Pointer, const Frame *In) {

@@ -38,6 +38,39 @@ LoweredWaits::LoweredWaits() : Unit(perUnit<LoweredUnit>()) {
   Unit->add(LoweredUnit::AsWritten, *this);
 }
 
+static bool mapsOrOpens(const FunctionDecl &F) {
+  return F.getIdentifier() &&
+         llvm::is_contained(
+             llvm::ArrayRef<StringRef>{"mmap", "mmap64", "open", "open64"},
+             F.getName());
+}
+
+/// Adds the functions that show whether variables point into mappings of
+/// devices (Devices.h): those that map memory or open files, and their callers.
+void LoweredWaits::addMappings(const ASTContext &Context,
+                               ArrayRef<const FunctionDecl *> Definitions) {
+  auto Declares = [&](StringRef Name) {
+    auto Known = Context.Idents.find(Name);
+    return Known != Context.Idents.end() &&
+           !Context.getTranslationUnitDecl()->lookup(Known->second).empty();
+  };
+  if (Roots.empty() || (!Declares("mmap") && !Declares("mmap64")))
+    return;
+  std::shared_ptr<FunctionBodies> Bodies = perUnit<FunctionBodies>();
+  llvm::SmallPtrSet<const Decl *, 8> Added, Callers;
+  for (auto *Level : {&Added, &Callers})
+    for (const FunctionDecl *F : Definitions)
+      if (!Added.contains(F->getCanonicalDecl()) &&
+          llvm::any_of(Bodies->of(*F).Uses, [&](const FunctionBody::Use &Each) {
+            return mapsOrOpens(*Each.Function) ||
+                   (Level == &Callers &&
+                    Added.contains(Each.Function->getCanonicalDecl()));
+          })) {
+        Level->insert(F->getCanonicalDecl());
+        Beside.push_back(F);
+      }
+}
+
 /// Says in an attribute of F which effect its name has in the source. Bodies
 /// tell more than names, so functions that will be inlined are told only if
 /// they give a hint or read a clock.

@@ -98,13 +98,19 @@ public:
   }
 
   /// Fills Found. Returns false if clang cannot generate IR, for example
-  /// because the unit has errors.
-  bool run(clang::ASTContext &Context) { return Unit->judge(Context); }
+  /// because the unit has errors. Definitions are all of the unit.
+  bool run(clang::ASTContext &Context,
+           llvm::ArrayRef<const clang::FunctionDecl *> Definitions) {
+    addMappings(Context, Definitions);
+    return Unit->judge(Context);
+  }
 
   /// Inner loops come before the loops around them.
   std::vector<LoweredWait> Found;
 
 private:
+  void addMappings(const clang::ASTContext &Context,
+                   llvm::ArrayRef<const clang::FunctionDecl *> Definitions);
   void tell(const LoweredFunctions &Functions) override;
   void judge(const LoweredFunctions &Functions) override;
   void tellNames(llvm::Function &F, const clang::FunctionDecl &D);

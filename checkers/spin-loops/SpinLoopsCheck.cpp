@@ -96,6 +96,8 @@ void SpinLoopsCheck::visitFunction(const FunctionDecl &Function) {
   if (!Body || Function.isConsteval() || !Visited.insert(Body).second ||
       isKept(Function))
     return;
+  if (!Function.isDependentContext() && !Function.isInvalidDecl())
+    Definitions.push_back(&Function);
   Candidate Found{&Function, loopsOf(Function)};
   if (Found.Loops.empty())
     return;
@@ -128,7 +130,7 @@ void SpinLoopsCheck::onEndOfTranslationUnit() {
   ASTContext *Context = Functions.empty()
                             ? nullptr
                             : &Functions.front().Function->getASTContext();
-  if (Context && !Lowered.run(*Context)) {
+  if (Context && !Lowered.run(*Context, Definitions)) {
     const SourceManager &SM = Context->getSourceManager();
     diag(SM.getLocForStartOfFile(SM.getMainFileID()),
          "loops that may wait were judged by their text alone, as no code can "

@@ -86,6 +86,8 @@ private:
   Escapes Escaping;
   Candidates May;
   LoweredWaits Lowered;
+  /// All functions of which code can be generated.
+  std::vector<const clang::FunctionDecl *> Definitions;
   std::vector<Candidate> Functions;
   /// Functions of which no code is generated: templates.
   std::vector<Candidate> Templates;

@@ -8,7 +8,9 @@
 
 #include "passes/prepare/Expose.h"
 
+#include "passes/analysis/common/TellingNames.h"
 #include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/Devices.h"
 #include "passes/prepare/KnownWays.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
@@ -308,6 +310,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       };
       InlineFunctionInfo IFI(GetAssumptions); // Refers to GetAssumptions.
       Change();
+      if (namesRegisters(calledName(*Call)))
+        markReadsOfDevice(*Callee);
       Inlined |=
           InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
     }

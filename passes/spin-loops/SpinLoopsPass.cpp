@@ -327,8 +327,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       {S.Kind == SpinKind::Retry, Leave,
        "a retry can succeed at once, so the loop is not a wait"},
       {S.Kind == SpinKind::Device, Leave,
-       "it may poll a device: it reads a constant address, or sleeps between "
-       "reads of memory that no visible code writes"},
+       "it may poll a device: it reads a constant address or a mapping of a "
+       "device, or sleeps between reads of memory that no visible code writes"},
       {Mode == SpinMode::Off, Leave, "rewriting is switched off"},
       {!Kept.empty(), Leave, Kept},
       {!hasSplittableLatches(*S.L), Leave,
@@ -350,8 +350,6 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       {!Limited.MayPause, Leave, Keeps},
       {S.Kind == SpinKind::SeqLock, Pause,
        "a seqlock's reader waits only until a write has ended"},
-      {Polls([](const Poll &P) { return isDeviceAddress(P.Address); }), Pause,
-       "it polls a constant address: a device register"},
       {Polls([&](auto &P) { return mayBeRegister(P, S, *AllWriters); }), Pause,
        "volatile memory behind a pointer, with no writer in sight, may be a "
        "device"},

@@ -10,6 +10,7 @@
 
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/Causes.h"
+#include "passes/analysis/waits/Devices.h"
 #include "passes/analysis/waits/Summaries.h"
 #include "passes/common/RuntimeCalls.h"
 

@@ -107,6 +107,10 @@ bool namesDevice(StringRef Name) {
                 [](StringRef W) { return is_contained(Devices, W); });
 }
 
+bool namesRegisters(StringRef Name) {
+  return is_contained(wordsOf(Name), "mmio");
+}
+
 bool namesBlocking(StringRef Name) {
   return any_of(wordsOf(Name),
                 [](StringRef W) { return W == "wait" || W == "park"; });

@@ -45,6 +45,10 @@ bool namesEnd(llvm::StringRef Name);
 /// time, and waits for no thread.
 bool namesDevice(llvm::StringRef Name);
 
+/// Returns true if the name says that the function accesses registers:
+/// mmio_read32.
+bool namesRegisters(llvm::StringRef Name);
+
 /// Returns true if a function of this name may block until it is woken:
 /// cond_wait, waitFor, park.
 bool namesBlocking(llvm::StringRef Name);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/Devices.h"
 #include "passes/analysis/waits/LoopView.h"
 #include "passes/common/LLVMVersions.h"
 
@@ -466,7 +467,7 @@ static PollFact describe(const Poll &P, const Loop &L) {
   else if (P.ReadModifyWrite)
     Is.How = PollFact::Try;
   Is.Plain = P.isPlain();
-  Is.Device = P.Address && isDeviceAddress(P.Address);
+  Is.Device = P.Address && accessesDevice(*P.Access, P.Address);
   Is.OnlyLocates = P.OnlyLocates;
   Is.Varies = P.Varies;
   if (!P.OnlyLocates)

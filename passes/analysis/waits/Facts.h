@@ -119,7 +119,7 @@ struct PollFact {
   } How = Read;
   /// True if the memory is neither atomic nor volatile.
   bool Plain = false;
-  /// True if the address is a constant number or in another address space.
+  /// True if the memory is a device's.
   bool Device = false;
   /// True if the value is used only to compute the address of another poll.
   bool OnlyLocates = false;

@@ -211,7 +211,8 @@ SpinKind kindOf(const View &V) {
   auto Waits = [&](bool Condition::*Is) {
     return any_of(V.Waiting, [=](const Condition *C) { return C->*Is; });
   };
-  if (all_of(V.F.Polls, [](const PollFact &P) { return P.Device; }))
+  // Beside a flag of threads, too, the device decides how long it takes.
+  if (Polls([](const PollFact &P) { return P.Device; }))
     return SpinKind::Device;
   if (V.F.OnlyRetries && !V.F.TakesWhatItWaitedFor)
     return SpinKind::Retry;

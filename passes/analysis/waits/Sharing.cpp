@@ -11,7 +11,6 @@
 #include "passes/analysis/common/WaitNeutral.h"
 
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -97,15 +96,6 @@ bool mayBeShared(const Value *Address) {
     return classifyCall(*Call).Effect != CallEffect::Local; // errno
   }
   return true;
-}
-
-bool isDeviceAddress(const Value *Address) {
-  if (cast<PointerType>(Address->getType())->getAddressSpace() != 0)
-    return true;
-  const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (auto *Cast = dyn_cast<ConstantExpr>(Object))
-    return Cast->getOpcode() == Instruction::IntToPtr;
-  return isa<ConstantPointerNull>(Object);
 }
 
 } // namespace vfriendly

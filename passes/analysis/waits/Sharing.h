@@ -19,10 +19,6 @@ namespace vfriendly {
 /// locals that do not escape, constants and thread-local variables.
 bool mayBeShared(const llvm::Value *Address);
 
-/// Returns true if Address is a constant number or in another address space: it
-/// may be a device register, but is not an object of the program.
-bool isDeviceAddress(const llvm::Value *Address);
-
 } // namespace vfriendly
 
 #endif

@@ -11,6 +11,7 @@
 #include "passes/analysis/common/KeepMarks.h"
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/Causes.h"
+#include "passes/analysis/waits/Devices.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"

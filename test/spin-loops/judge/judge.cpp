@@ -212,9 +212,9 @@ void kinds() {
     F.Polls[0].Device = true;
     F.OnlyRetries = true; // A device comes first.
   });
-  isOfKind(SpinKind::Flag, [](Facts &F) {
+  isOfKind(SpinKind::Device, [](Facts &F) {
     F.Polls[0].Device = true;
-    F.Polls.push_back({});
+    F.Polls.push_back({}); // A flag beside it.
   });
   isOfKind(SpinKind::Retry, [](Facts &F) {
     F.OnlyRetries = true;

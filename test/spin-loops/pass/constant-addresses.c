@@ -13,7 +13,7 @@
 extern volatile int stop;
 extern atomic_int ended;
 
-// CHECK: constant-addresses.c:[[#@LINE+3]]:{{.*}}spin loop (flag poll) on {{.*}}a constant address: a device register
+// CHECK: constant-addresses.c:[[#@LINE+3]]:{{.*}}spin loop (device register) on {{.*}}
 #define STATUS ((volatile unsigned *)0)[1]
 void wait_ready(void) {
   while (!(STATUS & 1) && !stop) {

@@ -13,7 +13,7 @@
 #define STATUS (*(volatile unsigned *)0xfee00020ul)
 
 void status(void) {
-  // expected-remark@+1 {{(device register) on volatile memory behind a pointer left as it is: it may poll a device: it reads a constant address,}}
+  // expected-remark@+1 {{(device register) on volatile memory behind a pointer left as it is: it may poll a device: it reads a constant address or a mapping}}
   while (!(STATUS & 1)) {}
 }
 
@@ -23,7 +23,7 @@ struct uart {
 #define UART ((struct uart *)0x10000000ul)
 
 void put(char c) {
-  // expected-remark@+1 {{(device register) on volatile memory at offset 4 of 'struct.uart' left as it is: it may poll a device: it reads a constant address,}}
+  // expected-remark@+1 {{(device register) on volatile memory at offset 4 of 'struct.uart' left as it is: it may poll a device: it reads a constant address or a mapping}}
   while (!(UART->status & 0x20)) {}
   UART->data = c;
 }
