@@ -195,42 +195,6 @@ static Causes guardsOf(LoopView &In, BasicBlock *Exiting, const Loop &Of) {
   return All;
 }
 
-/// Returns true if Exiting is reached only if a comparison of what others may
-/// write with the loop's own progress has a certain result, as in a search for
-/// free bits: `if ((map & (1 << i)) == 0 && exchange(...)) break;`. The next
-/// iteration may then end the loop without other threads.
-static bool isFoundByProgress(LoopView &In, BasicBlock *Exiting) {
-  SmallVector<Value *, 8> Worklist;
-  for (BasicBlock *B : In.L.blocks()) {
-    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
-    // A comparison that ends the loop is a bound.
-    if (Br && Br->isConditional() && B != Exiting &&
-        all_of(successors(B),
-               [&](BasicBlock *S) { return In.L.contains(S); }) &&
-        any_of(successors(B), [&](BasicBlock *S) {
-          return In.DT.dominates(BasicBlockEdge(B, S), Exiting);
-        }))
-      Worklist.push_back(Br->getCondition());
-  }
-  SmallPtrSet<const Value *, 8> Seen;
-  while (!Worklist.empty()) {
-    Value *V = Worklist.pop_back_val(), *A, *B;
-    if (!Seen.insert(V).second)
-      continue;
-    if (match(V, m_Not(m_Value(A)))) {
-      Worklist.push_back(A);
-    } else if (match(V, m_LogicalAnd(m_Value(A), m_Value(B))) ||
-               match(V, m_LogicalOr(m_Value(A), m_Value(B)))) {
-      Worklist.append({A, B});
-    } else if (isa<ICmpInst>(V)) {
-      CauseSet C = In.Causes.collect(V).kinds();
-      if ((C & Polled) && (C & Own))
-        return true;
-    }
-  }
-  return false;
-}
-
 /// Returns true if the loop continues when an exchange succeeds, perhaps under
 /// further conditions.
 static bool staysOnSuccess(const ExitLeaf &Leaf) {
@@ -296,8 +260,8 @@ static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
     if (isFixed(C.kinds()))
       C = Guards;
   }
-  if (waitsForOthers(C.kinds()) && isFoundByProgress(In, &B))
-    C.Others |= Own;
+  if (waitsForOthers(C.kinds()))
+    C.Others |= foundByProgress(In, &B);
   Is.Whole = describe(In, Exit, C);
   if (waitsForOthers(Is.Whole.Causes)) {
     // Plain memory beside a marked poll only decides what else is done, unless

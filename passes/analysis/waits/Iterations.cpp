@@ -333,6 +333,62 @@ static Effect::Trace traceOf(PHINode &Phi, const Loop &L, bool Decides,
   return By <= Step::Counts && !CountsElements ? Effect::Keeps : Effect::Work;
 }
 
+/// Returns true if an operation within V combines what others may write with
+/// the loop's own progress, as in `map & (1 << i)`.
+static bool combinesProgress(LoopView &In, Value *V, unsigned Depth = 0) {
+  // Maximum depth: the result is masked, shifted and narrowed.
+  static constexpr unsigned MaxDepth = 4;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !In.L.contains(I) || !isa<BinaryOperator, CastInst>(I) ||
+      Depth == MaxDepth)
+    return false;
+  bool Reads = false, Moves = false;
+  for (Value *Operand : I->operands()) {
+    CauseSet C = In.Causes.collect(Operand).kinds();
+    Moves |= (C & Own) != 0;
+    Reads |= (C & Polled) && !(C & Own);
+  }
+  return (Reads && Moves) || any_of(I->operands(), [&](Value *Operand) {
+           return combinesProgress(In, Operand, Depth + 1);
+         });
+}
+
+CauseSet foundByProgress(LoopView &In, BasicBlock *Exiting) {
+  SmallVector<Value *, 8> Worklist;
+  for (BasicBlock *B : In.L.blocks()) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    // A comparison that ends the loop is a bound.
+    if (Br && Br->isConditional() && B != Exiting &&
+        all_of(successors(B),
+               [&](BasicBlock *S) { return In.L.contains(S); }) &&
+        any_of(successors(B), [&](BasicBlock *S) {
+          return In.DT.dominates(BasicBlockEdge(B, S), Exiting);
+        }))
+      Worklist.push_back(Br->getCondition());
+  }
+  CauseSet Found = 0;
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    Value *V = Worklist.pop_back_val(), *A, *B;
+    if (!Seen.insert(V).second)
+      continue;
+    if (match(V, m_Not(m_Value(A)))) {
+      Worklist.push_back(A);
+    } else if (match(V, m_LogicalAnd(m_Value(A), m_Value(B))) ||
+               match(V, m_LogicalOr(m_Value(A), m_Value(B)))) {
+      Worklist.append({A, B});
+    } else if (auto *Compare = dyn_cast<ICmpInst>(V)) {
+      CauseSet C = In.Causes.collect(V).kinds();
+      if ((C & Polled) && (C & Own))
+        Found |= combinesProgress(In, Compare->getOperand(0)) ||
+                         combinesProgress(In, Compare->getOperand(1))
+                     ? Walks
+                     : Own;
+    }
+  }
+  return Found;
+}
+
 void gatherProgress(LoopView &In, Gathered &G) {
   const Loop &L = In.L;
   SmallPtrSet<const Value *, 16> Deciding = decidingValues(In);

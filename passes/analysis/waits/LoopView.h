@@ -110,6 +110,12 @@ void gatherHints(LoopView &In, Gathered &G);
 /// rewritten.
 bool hintsItself(const LoopView &In);
 void gatherProgress(LoopView &In, Gathered &G);
+/// Returns Own if Exiting is reached only if a comparison of what others may
+/// write with the loop's own progress has a certain result: the next iteration
+/// may then end the loop without other threads. Returns Walks for a search for
+/// free bits, each iteration of which looks at another one: `if ((map & (1 <<
+/// i)) == 0 && exchange(...)) break;`. Else, returns 0.
+CauseSet foundByProgress(LoopView &In, llvm::BasicBlock *Exiting);
 
 // Exits.cpp
 void gatherExits(LoopView &In, Gathered &G);

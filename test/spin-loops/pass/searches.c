@@ -165,6 +165,28 @@ struct item *find_until(struct item *p) {
   return p;
 }
 
+// A search for a free bit: each iteration looks at another one, until none is
+// left, and tries again where it was overtaken.
+int take_free(atomic_int *free, int *found) {
+  int bit = 1;
+  int i = 0;
+  do {
+    int seen = atomic_load_explicit(free, memory_order_relaxed);
+    if (!seen)
+      break;
+    if (!(seen & bit)) {
+      ++i;
+      bit <<= 1;
+      continue;
+    }
+    if (atomic_compare_exchange_strong(free, &seen, seen & ~bit)) {
+      *found = i;
+      return 1;
+    }
+  } while (i < 32);
+  return 0;
+}
+
 //===--- Twins ------------------------------------------------------------===//
 
 // The words are polled, not their number.
@@ -231,4 +253,36 @@ int one_free(void) {
       // expected-remark@+1 {{(flag poll) on atomic 'map' wastes}}
       if (!(atomic_load(&map) & (1ul << i)))
         return i;
+}
+
+// The count only bounds the wait until none is left.
+int all_taken(atomic_int *free) {
+  // TIDY: :[[@LINE+2]]:3: warning: loop spins on atomic '*free'
+  // expected-remark@+1 {{(flag poll) on atomic memory behind a pointer wastes}}
+  for (int i = 0; i < 100000; ++i)
+    if (!atomic_load(free))
+      return 1;
+  return 0;
+}
+
+// A word that is read in every 1024th iteration only is none that is searched.
+int take_cell(volatile unsigned long *cell, volatile unsigned long *tail,
+              unsigned long mine) {
+  unsigned long last = 0;
+  int tries = 0;
+  // TIDY: :[[@LINE+1]]:3: warning: loop spins on volatile '*cell'
+  while (1) {
+    // expected-remark@+1 {{(flag poll) on volatile memory behind a pointer wastes}}
+    unsigned long seen = *cell;
+    if (seen == mine)
+      return 1;
+    if ((tries & 1023) == 0)
+      last = *tail;
+    if (last < mine + 1 || tries > 200000) {
+      if (__sync_bool_compare_and_swap(cell, seen, mine + 64))
+        return 0;
+    } else {
+      ++tries;
+    }
+  }
 }
