@@ -150,7 +150,8 @@ void Candidates::visitCall(const CallExpr &Call, Effects &Into, bool Decides) {
     if (Effect != CallEffect::Other)
       return;
   }
-  if (Tells != NameTells::Nothing)
+  if (Tells == NameTells::ReadsWord ? Callee && !Callee->hasBody()
+                                    : Tells != NameTells::Nothing)
     return;
   auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
   enter(Method && Method->isVirtual() ? nullptr : Callee, Into,

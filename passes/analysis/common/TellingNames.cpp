@@ -36,11 +36,10 @@ NameTells whatNameTells(StringRef Name) {
   // Words that may follow the verb in a name, such as `for` and the unit `us`
   // in `sleep_for_us`.
   static constexpr StringLiteral Objects[] = {
-      "us",           "ms",           "ns",     "usec",   "msec",
-      "nsec",         "usecs",        "msecs",  "s",      "sec",
-      "for",          "until",        "cycles", "ticks",  "np",
-      "once",         "cpu",          "hint",   "thread", "processor",
-      "loop",         "block",        "micro",  "milli",  "nano",
+      "us",           "ms",           "ns",     "usec",  "msec",  "nsec",
+      "usecs",        "msecs",        "sec",    "for",   "until", "cycles",
+      "ticks",        "np",           "once",   "cpu",   "hint",  "thread",
+      "processor",    "loop",         "block",  "micro", "milli", "nano",
       "microseconds", "milliseconds", "current"};
   SmallVector<std::string, 4> Words = wordsOf(Name);
   if (any_of(Words, [](StringRef W) {
@@ -53,7 +52,9 @@ NameTells whatNameTells(StringRef Name) {
       is_contained({"cycles", "ticks", "now", "clock", "rdtsc", "tsc", "time",
                     "timestamp", "usec", "msec", "nsec"},
                    StringRef(Words.back()));
-  while (!Words.empty() && is_contained(Objects, StringRef(Words.back())))
+  // A single letter, as in `yield_k`, is a parameter or a type.
+  while (!Words.empty() && (Words.back().size() == 1 ||
+                            is_contained(Objects, StringRef(Words.back()))))
     Words.pop_back();
   if (Words.empty())
     return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
@@ -69,7 +70,13 @@ NameTells whatNameTells(StringRef Name) {
     return Words.size() > 1 && Words[Words.size() - 2] == "back"
                ? NameTells::Pauses
                : NameTells::Nothing;
-  return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
+  if (NamesTime)
+    return NameTells::ReadsClock;
+  auto Has = [&](ArrayRef<StringRef> Any) {
+    return any_of(Words, [=](StringRef W) { return is_contained(Any, W); });
+  };
+  return Has({"atomic"}) && Has({"read", "load", "get"}) ? NameTells::ReadsWord
+                                                         : NameTells::Nothing;
 }
 
 bool namesWork(StringRef Name) {

@@ -25,6 +25,7 @@ enum class NameTells {
   Delays,     ///< Waits for a time: delay_us, msleep.
   Fails,      ///< Does not return: throw_exception, fatal.
   ReadsClock, ///< get_cycles, my_rdtsc, now.
+  ReadsWord,  ///< Reads memory that threads share: my_atomic_read32.
 };
 
 /// Classifies a function by its name. pre: Name is not mangled and contains

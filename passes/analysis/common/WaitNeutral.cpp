@@ -255,6 +255,12 @@ CallEffect promisedEffect(const CallBase &Call) {
     return Call.getType()->isVoidTy() || storesGlobally(Call)
                ? CallEffect::Other
                : CallEffect::Clock;
+  case NameTells::ReadsWord: // A body tells more than the name.
+    return Call.getCalledFunction() &&
+                   Call.getCalledFunction()->isDeclaration() &&
+                   !Call.getType()->isVoidTy()
+               ? CallEffect::Reads
+               : CallEffect::Other;
   case NameTells::Fails:
   case NameTells::Nothing:
     break;

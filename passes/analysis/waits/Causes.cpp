@@ -416,9 +416,14 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
     return visitOperands(Call, Arguments);
   }
   case CallEffect::Other:
-    if (promisedEffect(Call) == CallEffect::Clock) {
+    switch (promisedEffect(Call)) {
+    case CallEffect::Clock:
       found().Others |= Clock;
       return;
+    case CallEffect::Reads:
+      return visitOperands(Call, SmallVector<Value *>(Call.args()));
+    default:
+      break;
     }
     if (CallsArePolls) {
       // What the call reads of a local object, other calls have put there.
