@@ -233,13 +233,14 @@ static bool onlyRetries(LoopView &In, const Facts &F) {
   // Returns true if an exchange at Address that expects V can succeed at once:
   // V is a value that was read at Address, perhaps only once before the loop,
   // or V depends on a value that the loop has read or computed. If V is such a
-  // value with some bits cleared, the exchange succeeds only after other
-  // threads have cleared these bits.
+  // value with some bits cleared or set, the exchange succeeds only after other
+  // threads have cleared or set these bits.
   auto CanSucceed = [&](Value *V, const Value *Address) {
     if (isReadAt(V, Address, DL))
       return true;
     if (any_of(valuesOf(V, L), [&](Value *Each) {
-          return match(Each, m_And(m_Value(), m_ImmConstant()));
+          return match(Each, m_CombineOr(m_And(m_Value(), m_ImmConstant()),
+                                         m_Or(m_Value(), m_ImmConstant())));
         }))
       return false;
     return (In.Causes.collect(V).kinds() & (Polled | Own)) != 0;
