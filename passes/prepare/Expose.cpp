@@ -232,18 +232,31 @@ static bool isTiny(const Function &F, unsigned Depth = 0) {
          });
 }
 
-/// Adds the calls in loops of F of functions that are inlined for a report
-/// whatever they do.
+/// Returns true if Call is inlined for a report whatever its callee does.
+static bool isStep(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return isa<CallInst>(Call) && Callee && Callee != Call.getFunction() &&
+         classifyCall(Call).Effect == CallEffect::Other &&
+         (isTiny(*Callee) || isBackOff(*Callee));
+}
+
+/// Adds the steps in loops of F.
 static void collectSteps(Function &F, const LoopInfo &LI,
                          SmallVectorImpl<CallBase *> &Calls) {
   for (Instruction &I : instructions(F)) {
     auto *Call = dyn_cast<CallInst>(&I);
-    const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-    if (Callee && Callee != &F && LI.getLoopFor(I.getParent()) &&
-        classifyCall(*Call).Effect == CallEffect::Other &&
-        (isTiny(*Callee) || isBackOff(*Callee)))
+    if (Call && LI.getLoopFor(I.getParent()) && isStep(*Call))
       Calls.push_back(Call);
   }
+}
+
+/// Returns true if Call, a call in a loop, has no effect, and no try decides
+/// whether it has one.
+bool ConditionExposer::isHarmless(CallBase &Call) {
+  CalleeEffects Does;
+  return classifyCall(Call).Effect == CallEffect::Other &&
+         !isa<MemIntrinsic>(Call) && !keepsResultInMemory(Call) &&
+         Callees.add(Call, 0, Does) && !Does.Tries;
 }
 
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
@@ -298,7 +311,10 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
     if (Calls.empty())
       break;
     bool Inlined = false;
-    for (CallBase *Call : Calls) {
+    // Adds the calls of inlined bodies, so that levels of wrappers are
+    // simplified together.
+    for (unsigned N = 0; N != Calls.size(); ++N) {
+      CallBase *Call = Calls[N];
       Function *Callee = Call->getCalledFunction();
       if (!AttributeFuncs::areInlineCompatible(F, *Callee) ||
           !FAM.getResult<TargetIRAnalysis>(F).areInlineCompatible(&F, Callee))
@@ -312,12 +328,22 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       Change();
       if (namesRegisters(calledName(*Call)))
         markReadsOfDevice(*Callee);
-      Inlined |=
-          InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
+      // What a function without effects calls has none either.
+      bool Whole = Steps || isHarmless(*Call);
+      if (!InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess())
+        continue;
+      Inlined = true;
+      if (Whole)
+        copy_if(IFI.InlinedCallSites, std::back_inserter(Calls),
+                [&](CallBase *Inside) {
+                  return Steps ? isStep(*Inside) : isHarmless(*Inside);
+                });
     }
     if (!Inlined && !std::exchange(Steps, false))
       break;
-    Changed |= Inlined;
+    if (!Inlined)
+      continue;
+    Changed = true;
     simplify(F, FAM);
   }
   return Changed;

@@ -51,6 +51,7 @@ public:
 
 private:
   bool keepsResultInMemory(const llvm::CallBase &Call);
+  bool isHarmless(llvm::CallBase &Call);
   bool collectCalls(const llvm::Loop &L,
                     llvm::SmallVectorImpl<llvm::CallBase *> &Calls,
                     CalleeEffects &Does);

@@ -212,7 +212,10 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
                    VariableFacts &Variables, SplitFor Use, bool IsReported) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
-  SpinLoopInfo Info = findSpinLoops(F, LI, DT, Variables);
+  Loop *L = LI.getLoopFor(Header);
+  if (!L)
+    return false;
+  SpinLoopInfo Info = findSpinLoops(*L, LI, DT, Variables);
   auto IsPlain = [](const Poll &P) { return P.isPlain() && !P.OnlyLocates; };
   return any_of(Info.Loops, [&](const SpinLoop &S) {
     if (S.L->getHeader() != Header || S.Gated || S.Sleeps ||
@@ -253,8 +256,9 @@ static bool isWorthIt(const Split &Plan, VariableFacts &Variables, SplitFor Use,
 enum class Whole { Works, MayWait, Waits };
 static Whole asWhole(Function &F, FunctionAnalysisManager &FAM,
                      const Split &Plan, VariableFacts &Variables) {
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
   SpinLoopInfo Info =
-      findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
+      findSpinLoops(*LI.getLoopFor(Plan.Header), LI,
                     FAM.getResult<DominatorTreeAnalysis>(F), Variables);
   auto *Found = find_if(Info.Loops, [&](const SpinLoop &S) {
     return S.L->getHeader() == Plan.Header;

@@ -165,6 +165,8 @@ const Function *summarizedCallee(const CallBase &Call) {
 /// Returns the name of a function in the source, without namespace or class.
 static std::string baseName(StringRef Mangled) {
   std::string Name = Mangled.str();
+  if (!Mangled.starts_with("_"))
+    return Name;
   ItaniumPartialDemangler Demangler;
   if (Demangler.partialDemangle(Name.c_str()) || !Demangler.isFunction())
     return Name;

@@ -202,10 +202,10 @@ static bool isUndone(const Change &By, const Loop &L) {
   });
 }
 
-/// Returns the name of a function that the block of Effect calls and that, by
-/// its name, does not return, such as abort; empty if there is none.
-static std::string failingCall(const Instruction &Effect) {
-  for (const Instruction &I : *Effect.getParent())
+/// Returns the name of a function that B calls and that, by its name, does not
+/// return, such as abort; empty if there is none.
+static std::string failingCall(const BasicBlock &B) {
+  for (const Instruction &I : B)
     if (auto *Call = dyn_cast<CallBase>(&I))
       if (std::string Name = calledName(*Call);
           whatNameTells(Name) == NameTells::Fails)
@@ -243,10 +243,12 @@ static Effect::Trace traceOf(const Instruction &I, const Loop &L) {
                                  : Written(Store->getPointerOperand());
 }
 
-static Effect describe(const Instruction &I, const Loop &L) {
+/// Describes I, an instruction of a block that calls Failing.
+static Effect describe(const Instruction &I, const Loop &L,
+                       const std::string &Failing) {
   Effect E;
   E.Leaves = traceOf(I, L);
-  E.Callee = failingCall(I);
+  E.Callee = Failing;
   // A loop that fails in each iteration goes on, so the call does return.
   if (!E.Callee.empty() && !everyIterationPasses(L, I.getParent()))
     E.Leaves = Effect::Fails;
@@ -275,8 +277,13 @@ void gatherEffects(LoopView &In, Gathered &G) {
         return;
       }
     }
-  for (const Instruction *I : In.Effects)
-    G.Of.Effects.push_back(describe(*I, In.L));
+  const BasicBlock *Block = nullptr;
+  std::string Failing;
+  for (const Instruction *I : In.Effects) {
+    if (std::exchange(Block, I->getParent()) != I->getParent())
+      Failing = failingCall(*Block);
+    G.Of.Effects.push_back(describe(*I, In.L, Failing));
+  }
 }
 
 /// Returns true if Condition tests a local variable to which the loop only

@@ -269,10 +269,10 @@ Gathered gather(Loop &L, Surroundings &Around) {
   return G;
 }
 
-SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
-                           VariableFacts &Variables) {
+static SpinLoopInfo findAmong(ArrayRef<Loop *> Loops, LoopInfo &LI,
+                              const DominatorTree &DT,
+                              VariableFacts &Variables) {
   Surroundings Around(LI, DT, Variables);
-  SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
   for (Loop *L : reverse(Loops)) {
     Gathered G = gather(*L, Around);
     Verdict V = judge(G.Of, Without);
@@ -294,6 +294,16 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     Around.Inner.Loops.push_back(std::move(S));
   }
   return std::move(Around.Inner);
+}
+
+SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
+                           VariableFacts &Variables) {
+  return findAmong(LI.getLoopsInPreorder(), LI, DT, Variables);
+}
+
+SpinLoopInfo findSpinLoops(Loop &Outer, LoopInfo &LI, const DominatorTree &DT,
+                           VariableFacts &Variables) {
+  return findAmong(Outer.getLoopsInPreorder(), LI, DT, Variables);
 }
 
 } // namespace vfriendly

@@ -102,6 +102,10 @@ struct VariableFacts {
 SpinLoopInfo findSpinLoops(llvm::Function &F, llvm::LoopInfo &LI,
                            const llvm::DominatorTree &DT,
                            VariableFacts &Variables);
+/// Finds those among Outer and the loops inside it.
+SpinLoopInfo findSpinLoops(llvm::Loop &Outer, llvm::LoopInfo &LI,
+                           const llvm::DominatorTree &DT,
+                           VariableFacts &Variables);
 
 } // namespace vfriendly
 
