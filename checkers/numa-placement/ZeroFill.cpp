@@ -8,6 +8,7 @@
 
 #include "checkers/numa-placement/ZeroFill.h"
 
+#include "checkers/common/Loops.h"
 #include "checkers/numa-placement/ParallelFix.h"
 
 #include "clang/AST/ASTContext.h"
@@ -37,7 +38,12 @@ bool isZeroFill(ArrayRef<const Stmt *> Parents, const Stmt &Loop,
   else if (auto *Begin =
                For ? dyn_cast_or_null<BinaryOperator>(For->getInit()) : nullptr)
     From = Begin->getRHS();
-  return From && Assign && Assign->getOpcode() == BO_Assign &&
+  // With a call in it, as to read a number, the loop stays one.
+  bool Calls = false;
+  forEachStmt(loopBody(&Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    Calls |= isa<CallExpr>(S);
+  });
+  return From && Assign && Assign->getOpcode() == BO_Assign && !Calls &&
          isZero(*From, Context) && isZero(*Assign->getRHS(), Context);
 }
 

@@ -16,7 +16,7 @@ namespace vfriendly::tidy {
 bool isZero(const clang::Expr &E, const clang::ASTContext &Context);
 
 /// Returns true if the innermost of Parents assigns zero, and Loop counts up
-/// from 0.
+/// from 0 and calls nothing.
 bool isZeroFill(llvm::ArrayRef<const clang::Stmt *> Parents,
                 const clang::Stmt &Loop, const clang::ASTContext &Context);
 

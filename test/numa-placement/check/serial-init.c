@@ -287,6 +287,25 @@ void beside(long *table) {
     all[i].work[0] = (double)*all[i].begin;
 }
 
+// A loop that calls something else stays one.
+int next_number(void);
+void read_marks(int n) {
+  int *first = malloc(n * sizeof *first);
+  char *marks = malloc(n);
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'marks' and 'first'
+  // CHECK: note: threads use
+  // CHECK: note: no fix:
+  for (int i = 0; i < n; i++) {
+    first[i] = next_number();
+    marks[i] = 0;
+  }
+#pragma omp parallel for
+  for (int i = 0; i < n; i++)
+    marks[i] = first[i] > 0;
+  free(first);
+  free(marks);
+}
+
 // Not reported: compilers turn malloc and these loops into calloc, which touches no page.
 struct atoms {
   double *x;
