@@ -36,15 +36,15 @@ unsigned HeapReach::doesItself(const FunctionDecl &F) {
   return whatIs(Heap.find(F));
 }
 
-unsigned HeapReach::doesIfInlined(const FunctionDecl &F, bool WithStd) {
-  if (!WithStd && isOfStd(F))
+unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
+  if (isOfStd(F))
     return 0;
   unsigned Does = doesItself(F);
   const FunctionDecl *Definition = loweredDefinition(F);
   if (Does == Both || !Definition)
     return Does;
   // A recursive call adds nothing.
-  auto [Place, IsNew] = Inlined[WithStd].try_emplace(Definition, 0);
+  auto [Place, IsNew] = Inlined.try_emplace(Definition, 0);
   if (!IsNew)
     return Does | Place->second;
   const FunctionBody &In = Bodies.of(*Definition);
@@ -53,10 +53,10 @@ unsigned HeapReach::doesIfInlined(const FunctionDecl &F, bool WithStd) {
   unsigned Inside = 0;
   for (const FunctionBody::Use &Each : In.Uses)
     if (Inside != Both)
-      Inside |= doesIfInlined(*Each.Function, WithStd);
+      Inside |= doesIfInlined(*Each.Function);
   for (const FunctionBody::PointerUse &Each : In.Pointers)
     Inside |= whatIs(Heap.find(*Each.Pointer));
-  Inlined[WithStd][Definition] = Inside;
+  Inlined[Definition] = Inside;
   return Does | Inside;
 }
 
@@ -65,7 +65,7 @@ bool HeapReach::doesBoth(const FunctionDecl &F, bool InLoops) {
   unsigned Does = 0;
   for (const FunctionBody::Use &Each : In.Uses)
     if (Does != Both && (!InLoops || Each.IsInLoop || In.HasGoto))
-      Does |= doesIfInlined(*Each.Function, /*WithStd=*/InLoops);
+      Does |= doesIfInlined(*Each.Function);
   for (const FunctionBody::PointerUse &Each : In.Pointers)
     if (!InLoops || Each.IsInLoop || In.HasGoto)
       Does |= whatIs(Heap.find(*Each.Pointer));

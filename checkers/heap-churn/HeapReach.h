@@ -22,6 +22,9 @@
 
 namespace vfriendly::tidy {
 
+/// What the standard library's own functions do does not count: the locals that
+/// are its containers are known without IR (IterationLocals.h), and lowering
+/// each function with a string would cost most of all.
 class HeapReach {
 public:
   HeapReach(HeapCalls &Heap, FunctionBodies &Bodies)
@@ -31,8 +34,7 @@ public:
   /// callees that are small enough to be inlined.
   bool churns(const clang::FunctionDecl &F);
   /// Returns true if a call of F may both allocate and release, in the same
-  /// way, other than by the standard library's containers: of these the locals
-  /// are known without IR (IterationLocals.h).
+  /// way.
   bool churnsInCall(const clang::FunctionDecl &F);
 
 private:
@@ -40,12 +42,11 @@ private:
   bool doesBoth(const clang::FunctionDecl &F, bool InLoops);
   static unsigned whatIs(const HeapFunction *Does);
   unsigned doesItself(const clang::FunctionDecl &F);
-  unsigned doesIfInlined(const clang::FunctionDecl &F, bool WithStd);
+  unsigned doesIfInlined(const clang::FunctionDecl &F);
 
   HeapCalls &Heap;
   FunctionBodies &Bodies;
-  /// What definitions do, with and without the standard library's.
-  llvm::DenseMap<const clang::FunctionDecl *, unsigned> Inlined[2];
+  llvm::DenseMap<const clang::FunctionDecl *, unsigned> Inlined;
 };
 
 } // namespace vfriendly::tidy
