@@ -182,7 +182,11 @@ void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth) {
   const DomTreeNode *Above = DT.getNode(Block)->getIDom();
   if (Block != L.getHeader() && Above && !joinsReads(L, Phi))
     for (BasicBlock *B : L.blocks()) {
-      if (!DT.dominates(Above->getBlock(), B) || DT.dominates(Block, B))
+      // A branch that the phi is reached from by one side only does not choose.
+      if (!DT.dominates(Above->getBlock(), B) || DT.dominates(Block, B) ||
+          any_of(successors(B), [&](const BasicBlock *S) {
+            return DT.dominates(BasicBlockEdge(B, S), Block);
+          }))
         continue;
       if (auto *Br = dyn_cast<BranchInst>(B->getTerminator())) {
         if (Br->isConditional())
