@@ -209,8 +209,8 @@ def presumed(unit, path, line):
 
 
 def by_check(unit, module, feature):
-    """What the feature's clang-tidy checks find, with their own words as kind."""
+    """What the feature's clang-tidy checks find, with their own words as kind. A project's own settings may make errors of warnings."""
     out = run(unit, [os.path.join(LLVM, "bin", "clang-tidy"), f"--load={module}", f"--checks=-*,{feature.check}", "--header-filter=.*",
-                     "--quiet", unit.file, "--", *(["--driver-mode=g++"] if unit.compiler.endswith("++") else []), *unit.args])
+                     "--warnings-as-errors=-*", "--quiet", unit.file, "--", *(["--driver-mode=g++"] if unit.compiler.endswith("++") else []), *unit.args])
     found = [WARNING.match(l) for l in out.splitlines()]
     return [(*presumed(unit, m.group(1), int(m.group(2))), m.group(3)) for m in found if m]
