@@ -189,7 +189,8 @@ class _ByBpf(_Tier):
     def __init__(self, spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int]) -> None:
         super().__init__()
         self._bpf = Bpf(spool)
-        self._watch = Watch(processes, -1)
+        # Those of all processes may be more than their ring holds, where many programs start and this has seldom a CPU.
+        self._watch = Watch(processes, family[0] if target.command else -1)
         self._delays: dict[int, float] = {}
         if target.system:
             self._bpf.follow_all()
@@ -222,10 +223,13 @@ class _ByBpf(_Tier):
         return self._bpf.lost
 
     def unseen(self) -> list[str]:
-        if self._bpf.slices.whole:
-            return []
-        return [f"blocks and wake-ups but in {self._bpf.slices.seen_s:.2f} s, as there are so many: their counts are "
-                "estimates, and long blocks are missing"]
+        lines = []
+        if self._watch.lost:
+            lines.append(f"{self._watch.lost} records of what processes have mapped: places may be wrong")
+        if not self._bpf.slices.whole:
+            lines.append(f"blocks and wake-ups but in {self._bpf.slices.seen_s:.2f} s, as there are so many: their "
+                         "counts are estimates, and long blocks are missing")
+        return lines
 
     def cost(self) -> dict[str, float]:
         return {"in_program_s": self._bpf.seconds(), "looked_at": self._bpf.looked_at()}

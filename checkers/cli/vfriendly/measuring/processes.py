@@ -126,7 +126,7 @@ class Watch:
     """Follows the mappings of all processes (process -1), or of one and its children."""
 
     def __init__(self, processes: Processes, process: int) -> None:
-        self._processes = processes
+        self._processes, self.lost = processes, 0
         flags = perf.MMAP | perf.MMAP2 | perf.COMM | perf.COMM_EXEC | perf.TASK | perf.SAMPLE_ID_ALL | perf.USE_CLOCKID
         if process >= 0:
             flags |= perf.INHERIT | perf.EXCLUDE_KERNEL | perf.EXCLUDE_HV
@@ -135,4 +135,6 @@ class Watch:
         self._rings = [perf.Ring(file, _PAGES) for file in self._files]
 
     def read(self) -> None:
-        self._processes.record_all(record for ring in self._rings for record in ring.read())
+        records = [record for ring in self._rings for record in ring.read()]
+        self.lost += sum(struct.unpack_from("<QQ", body)[1] for kind, _, body in records if kind == perf.R_LOST)
+        self._processes.record_all(records)
