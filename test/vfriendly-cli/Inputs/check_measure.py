@@ -57,8 +57,13 @@ def slack(profile, seconds):
     Beside other work samples come at random: the standard deviation of their number is its root, 14 of the 200 of a
     loop. Four of it fail in one of 16,000 comparisons.
     """
-    waited = (profile.run_delay_s or 0) > 10 * profile.period_s
-    return 10 * profile.period_s + (profile.steal_s or 0) + (4 * math.sqrt(seconds * profile.period_s) if waited else 0)
+    waited = 4 * math.sqrt(seconds * profile.period_s) if is_beside(profile) else 0
+    return 10 * profile.period_s + (profile.steal_s or 0) + waited
+
+
+def is_beside(profile):
+    """Returns whether threads waited for CPUs: beside other work."""
+    return (profile.run_delay_s or 0) > 10 * profile.period_s
 
 
 def counts_within(profile):
@@ -95,7 +100,9 @@ def in_c():
         return
     # pthread_join sleeps once, in another line.
     near(profile.totals["block futex"]["count"], said["slept"], counts_within(profile), "slept", 2)
-    near(profile.totals["wake futex"]["count"], said["woke"], counts_within(profile), "woke", 2)
+    # Probably interrupts in the call wake others in its name: 170 of 4,170 beside a load of 40.
+    beside = 0.1 * said["woke"] if is_beside(profile) else 0
+    near(profile.totals["wake futex"]["count"], said["woke"], counts_within(profile), "woke", 2 + beside)
     for what, line in (("block", "wait"), ("wake", "wake")):
         all_of = sum(s.count for s in profile.stacks if s.what == what and s.call == "futex")
         there = at(profile, what, "truth.c", lines[line])[0]
