@@ -343,23 +343,27 @@ private:
     return Found;
   }
 
-  /// Returns true if Index is read from another array, itself or by a variable
-  /// that does not step on: `deltas[level[i]]`.
+  /// Returns true if Index is read from another array, itself or by a variable,
+  /// and nothing in it steps on: `deltas[level[i]]`, but not `rows[width *
+  /// of[i]
+  /// + j]`.
   bool isLoadedIndex(const Expr *Index) const {
-    bool Found = hasElement(Index);
-    forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    bool Loads = hasElement(Index), Steps = false;
+    forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *> Around) {
       auto *Ref = dyn_cast<DeclRefExpr>(S);
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
-      if (!Variable || isa<ParmVarDecl>(Variable))
+      if (!Variable || isa<ParmVarDecl>(Variable) ||
+          llvm::any_of(Around, [](const Stmt *P) {
+            auto *E = dyn_cast<Expr>(P);
+            return E && elementIn(E);
+          }))
         return;
-      bool Steps = false, Loads = false;
       for (const GivenValue *Value : Values.valuesOf(*Variable)) {
         Steps |= Value->Kind != GivenValue::Assigned;
         Loads |= Value->At.E && hasElement(Value->At.E);
       }
-      Found |= Loads && !Steps;
     });
-    return Found;
+    return Loads && !Steps;
   }
 
   void access(const Expr &Whole) {

@@ -178,6 +178,26 @@ void copy_to(double *Out, const double *In, long N) {
     *(Out + I) *= 2;
 }
 
+// Rows that an element of another array chooses: as many as one likes.
+struct Words {
+  std::vector<double> Vectors;
+  std::vector<int> Text;
+  void make(long Words, long Size) {
+    // CHECK: :[[@LINE+3]]:5: warning: one thread fills 'Vectors'
+    // CHECK: note: threads use 'Vectors' here
+    // CHECK: note: no fix:
+    Vectors.resize(Words * Size);
+  }
+  void train(long N, long Size) {
+#pragma omp parallel for
+    for (long I = 0; I < N; ++I) {
+      int Word = Text[I];
+      for (long C = 0; C < Size; ++C)
+        Vectors[C + Word * Size] += 1;
+    }
+  }
+};
+
 // Not reported: a table that an element of another array chooses from.
 struct Mesh {
   std::vector<double> Widths, Areas;
