@@ -344,9 +344,8 @@ private:
   }
 
   /// Returns true if Index is read from another array, itself or by a variable,
-  /// and nothing in it steps on: `deltas[level[i]]`, but not `rows[width *
-  /// of[i]
-  /// + j]`.
+  /// and nothing in it steps on: `deltas[level[i]]`, but not
+  /// `rows[n * of[i] + j]`.
   bool isLoadedIndex(const Expr *Index) const {
     bool Loads = hasElement(Index), Steps = false;
     forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *> Around) {

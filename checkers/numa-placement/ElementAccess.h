@@ -27,8 +27,7 @@ struct ArrayElement {
   const clang::Expr *Base, *Index;
 };
 /// Returns the parts of a[i], of an array or a std::vector or std::array, and
-/// of
-/// *(a + i).
+/// of *(a + i).
 std::optional<ArrayElement> elementIn(const clang::Expr *E);
 
 /// Returns true if the expression in Parents is a part of a larger subscript
