@@ -5,6 +5,7 @@
 
 from project import TOOL  # noqa: F401 (finds the package)
 
+from vfriendly.measuring.collecting import _complete
 from vfriendly.measuring.slices import IDLE_SHARE, LOOK_S, MOST_SHARE, UNSEEN, WHOLE_S, Cost, Slices
 
 POLL_S = 0.05
@@ -68,6 +69,14 @@ def near(value, wanted, share):
     assert abs(value - wanted) <= share * wanted, (value, wanted)
 
 
+# The kernel's count of blocks is taken, also where slices came when the program had most of the CPU; not where children that
+# nobody has waited for had most of the blocks.
+for kernel_has, wanted in ((300, 300), (100, 250)):
+    rows = {"block futex": {"count": 1000.0, "seconds": 2.0}, "fault": {"count": 7.0, "seconds": 0.0}}
+    _complete(rows, kernel_has, 0.25)
+    near(rows["block futex"]["count"], wanted, 1e-9)
+    near(rows["block futex"]["seconds"], 2.0 * wanted / 1000, 1e-9)
+    assert rows["fault"]["count"] == 7.0, rows
 # Few events are all counted, also those of a server that mostly sleeps.
 few = Program(lambda _: 2000).run(5)
 assert few.whole and few.counted == few.events and few.cost_s < 5 * MOST_SHARE

@@ -330,10 +330,10 @@ def _threads(process: int) -> list[int]:
 def _complete(found: dict[str, dict[str, float]], blocks: int, missing: float) -> None:
     """Scales what was seen in slices of time to the number of blocks that the kernel has counted.
 
-    Children that nobody has waited for are not in that number: then it is less than what was seen.
+    Children that nobody has waited for are not in that number: then it is less than half of what slices stand for.
     """
     seen = sum(row["count"] for name, row in found.items() if name.split()[0] == "block")
-    by = blocks / seen if seen and 2 * blocks >= seen else missing
+    by = blocks / seen if seen and 2 * blocks >= seen * missing else missing
     for name, row in found.items():
         if not name.startswith(("fault", "shootdown")):
             row["count"], row["seconds"] = row["count"] * by, row["seconds"] * by
