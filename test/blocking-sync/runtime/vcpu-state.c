@@ -132,6 +132,16 @@ static void ends_the_spin(void) {
   CHECK(spins_first());
   set_all(PREEMPTED, 0);
   CHECK(spins_first());
+  /* Where nobody waits for long, the holder is no longer recorded. */
+  set_all(PREEMPTED, 1);
+  CHECK(!spins_first());
+  for (int i = 0; i < 100; ++i) {
+    vf_mutex_lock(&m);
+    vf_mutex_unlock(&m);
+  }
+  CHECK(m.word_ == 0);
+  CHECK(spins_first());
+  CHECK(!spins_first());
 }
 
 static void *flicker(void *arg) {

@@ -94,7 +94,7 @@ UNLOCKS = [(MUTEX, quote) for quote in (
     "change(mutex, &word, left, __ATOMIC_RELEASE)",
     "(without | PARKED) & ~HELD, __ATOMIC_RELEASE)",
     "with_spinner(left & ~HELD), __ATOMIC_RELEASE)",
-    "change(mutex, &word, RECORDED, __ATOMIC_RELEASE)",
+    "change(mutex, &word, kept, __ATOMIC_RELEASE)",
     "change(mutex, &held, 0, __ATOMIC_RELEASE)")] + [
     ("include/vfriendly/mutex.h", "&mutex->word_, &held, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)")]
 LOCK_CAS = [(MUTEX, "change(locking->mutex, word, taken, __ATOMIC_ACQUIRE)"),
