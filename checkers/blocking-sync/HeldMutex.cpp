@@ -30,6 +30,7 @@
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
+#include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
@@ -60,8 +61,8 @@ static bool isDirect(const SyncSite &S, const Stmt *Part) {
   return true;
 }
 
-/// Returns true if the branch of Part in which S is ends with a jump or with a
-/// call that does not return.
+/// Returns true if the branch of Part in which S is ends with a jump out of
+/// Part or with a call that does not return.
 static bool leaves(const SyncSite &S, const Stmt *Part) {
   auto Begin = llvm::find(S.Parents, Part);
   for (auto Where = S.Parents.end(); Where != Begin;) {
@@ -79,8 +80,11 @@ static bool leaves(const SyncSite &S, const Stmt *Part) {
     }
     auto *Call = dyn_cast<CallExpr>(Last);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (isa<ReturnStmt, BreakStmt, ContinueStmt, GotoStmt, CXXThrowExpr>(
-            Last) ||
+    bool StaysInside = std::any_of(Begin, Where, [&](const Stmt *P) {
+      return isLoop(P) || (isa<SwitchStmt>(P) && isa<BreakStmt>(Last));
+    });
+    if (isa<ReturnStmt, GotoStmt, CXXThrowExpr>(Last) ||
+        (isa<BreakStmt, ContinueStmt>(Last) && !StaysInside) ||
         (Callee && Callee->isNoReturn()))
       return true;
   }
@@ -223,11 +227,15 @@ void HeldSearch::addReleased() {
         }))
       continue;
     HeldMutex Held{nullptr, S.Object};
+    auto IsBefore = [&](const SyncSite &One, const SyncSite &Other) {
+      return F.Function->getASTContext()
+          .getSourceManager()
+          .isBeforeInTranslationUnit(One.Site->getBeginLoc(),
+                                     Other.Site->getBeginLoc());
+    };
     for (const SyncSite &Lock : F.Syncs)
       if (Lock.Kind == SyncKind::Lock && Lock.Object == S.Object &&
-          Lock.Site->getBeginLoc() < Site.Site->getBeginLoc() &&
-          (!Held.Lock ||
-           Held.Lock->Site->getBeginLoc() < Lock.Site->getBeginLoc()))
+          IsBefore(Lock, Site) && (!Held.Lock || IsBefore(*Held.Lock, Lock)))
         Held.Lock = &Lock;
     Candidates.push_back({Held});
   }

@@ -111,6 +111,8 @@ static bool isContainer(const CXXRecordDecl *Class) {
   if (!Class || !Class->getIdentifier())
     return false;
   StringRef Name = Class->getName();
+  if (Name == "bitset" || Name == "initializer_list")
+    return false;
   return (isOfStd(*Class) ||
           Class->getASTContext().getSourceManager().isInSystemHeader(
               Class->getLocation())) &&

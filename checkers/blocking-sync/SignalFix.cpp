@@ -87,8 +87,9 @@ std::vector<FixItHint> signalAfterRelease(const SyncSite &Signal,
                                           const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   const Stmt *Statement = Held.Part;
-  if (!Held.Unlock || Signal.Site != Statement ||
-      !isForever(conditionOf(Signal), Context))
+  // A condition of which only names are known may be guarded by the mutex.
+  if (!Held.Unlock || Signal.Site != Statement || Signal.IsByName ||
+      Held.Unlock->IsByName || !isForever(conditionOf(Signal), Context))
     return {};
   const Stmt *Next = next(Statement, *Held.Block);
   CharSourceRange Whole = wholeStatement(Statement, Context);

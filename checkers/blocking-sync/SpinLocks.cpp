@@ -255,7 +255,9 @@ const FunctionDecl *functionOf(const CallExpr &Call) {
   if (Call.isTypeDependent())
     return nullptr;
   auto *Pointer = dyn_cast_or_null<VarDecl>(objectOf(Call.getCallee()));
-  const Expr *Init = Pointer ? Pointer->getAnyInitializer() : nullptr;
+  const Expr *Init = Pointer && !isa<ParmVarDecl>(Pointer)
+                         ? Pointer->getAnyInitializer()
+                         : nullptr;
   return dyn_cast_or_null<FunctionDecl>(objectOf(Init));
 }
 
@@ -277,7 +279,8 @@ SpinOp SpinLocks::of(const CallExpr &Call, unsigned Depth) {
 /// Returns the value that Definition returns last, if it is constant.
 static std::optional<bool> lastResult(const FunctionDecl &Definition,
                                       const ASTContext &Context) {
-  auto *Body = dyn_cast<CompoundStmt>(Definition.getBody());
+  // An alias has no body.
+  auto *Body = dyn_cast_or_null<CompoundStmt>(Definition.getBody());
   auto *Last = Body && !Body->body_empty()
                    ? dyn_cast<ReturnStmt>(Body->body_back())
                    : nullptr;

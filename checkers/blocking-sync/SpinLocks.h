@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   if (Locks.inFunction(F)) for (const SpinSite &S : Locks.sitesOf(F)) ...
+//   for (const SpinSite &S : Locks.sitesOf(F, Context)) ...
 //
 // A spin lock is a lock whose waiters poll. A function, macro or class takes or
 // releases one by its name (pthread_spin_lock, SpinLockAcquire, SpinLockHolder)

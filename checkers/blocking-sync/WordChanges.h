@@ -13,7 +13,8 @@
 //
 // A lock is a word that threads change at the same time: by the builtins and
 // classes for atomic operations, by assembly, or by an assignment to a volatile
-// object. Says which of the three a statement does, however it is written.
+// object. changeOf says which of the three a statement does, however it is
+// written.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,7 +37,7 @@ struct FunctionBody {
     bool IsInLoop;
   };
   llvm::SmallVector<Use, 8> Uses;
-  /// Global pointers to functions that are named.
+  /// References to global pointers to functions.
   struct PointerUse {
     const clang::VarDecl *Pointer;
     bool IsInLoop;

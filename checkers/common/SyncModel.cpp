@@ -87,11 +87,16 @@ std::optional<Meaning> byPromise(const FunctionDecl &Callee) {
       {"cv_wake1", SyncKind::Signal},
       {"cond_broadcast", SyncKind::Broadcast},
       {"cv_broadcast", SyncKind::Broadcast}};
+  // Threads do not sleep for a lock that they spin on.
+  StringRef Name = Callee.getName();
   if (Callee.isDefined() || Callee.isVariadic() || !Callee.getNumParams() ||
-      !Callee.getParamDecl(0)->getType()->isPointerType())
+      !Callee.getParamDecl(0)->getType()->isPointerType() ||
+      Name.contains_insensitive("spin"))
     return std::nullopt;
   auto *Found = llvm::find_if(Endings, [&](const auto &Each) {
-    return Callee.getName().ends_with(Each.first);
+    StringRef Before = Name;
+    return Before.consume_back(Each.first) &&
+           (Before.empty() || Before.ends_with("_")); // Not recv_wait.
   });
   return Found == std::end(Endings)
              ? std::nullopt
@@ -231,11 +236,15 @@ public:
         return;
       }
       auto Kind = byMethod(*Member->getMethodDecl());
+      bool IsByName = !Kind;
       if (!Kind)
         Kind = byDeclaration(*Member->getMethodDecl());
       if (Kind) {
         SyncSite &Site =
             add(*Kind, Call, Member->getImplicitObjectArgument(), Parents);
+        // The attributes say it of the others.
+        Site.IsByName = IsByName && (*Kind == SyncKind::Signal ||
+                                     *Kind == SyncKind::Broadcast);
         if (*Kind == SyncKind::Wait || *Kind == SyncKind::TimedWait)
           Site.Predicate = Member->getNumArgs() == 2
                                ? predicateOfLambda(Member->getArg(1))
@@ -246,12 +255,14 @@ public:
                isa<TranslationUnitDecl>(
                    Callee->getDeclContext()->getRedeclContext())) {
       auto Known = byName(Callee->getName());
+      bool IsByName = !Known;
       if (!Known)
         Known = byPromise(*Callee);
       if (Known && int(Call->getNumArgs()) > Known->Object) {
         SyncSite &Site = add(
             Known->Kind, Call,
             Known->Object < 0 ? nullptr : Call->getArg(Known->Object), Parents);
+        Site.IsByName = IsByName;
         if (Known->Kind == SyncKind::Wait || Known->Kind == SyncKind::TimedWait)
           Site.Predicate = predicateOf(Parents);
         return;

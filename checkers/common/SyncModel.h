@@ -65,6 +65,8 @@ struct SyncSite {
   /// The destructor of a created thread's handle joins the thread: a future of
   /// std::async, or a std::jthread.
   bool JoinsItself = false;
+  /// Only the name of a function of another file says what it does.
+  bool IsByName = false;
 };
 
 struct CallSite {

@@ -256,6 +256,10 @@ static Use useOfArgument(const CallExpr &Call, const Stmt *Argument,
                          const Expr *&Site, unsigned Depth) {
   const FunctionDecl *Callee = Call.getDirectCallee();
   unsigned I = llvm::find(Call.arguments(), Argument) - Call.arg_begin();
+  // The first argument of an operator that is a method is the object.
+  if (auto *Operator = dyn_cast_or_null<CXXMethodDecl>(Callee);
+      Operator && isa<CXXOperatorCallExpr>(Call) && !Operator->isStatic())
+    --I; // The object itself is no parameter: more than there are.
   if (!Callee || I >= Callee->getNumParams() ||
       !Callee->getParamDecl(I)->getType()->isLValueReferenceType())
     return Use::TakesAway;
@@ -267,6 +271,14 @@ static Use useOfArgument(const CallExpr &Call, const Stmt *Argument,
   if (!Definition || !Definition->getBody() || (Method && Method->isVirtual()))
     return Use::Lent;
   return usesIn(*Definition, *Definition->getParamDecl(I), Kind, View, Depth);
+}
+
+/// Returns the loop over the range that the statement S declares; null if it
+/// declares something else.
+static const CXXForRangeStmt *rangeLoopOf(const Stmt *S,
+                                          const FunctionView &View) {
+  auto *Loop = dyn_cast_or_null<CXXForRangeStmt>(S ? View.parent(S) : nullptr);
+  return Loop && Loop->getRangeStmt() == S ? Loop : nullptr;
 }
 
 /// Classifies the use of a local, or of a parameter that refers to one.
@@ -332,9 +344,8 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
       return Inside == Use::Lent ? Use::Harmless : Inside;
     }
   // The range of a range-for.
-  if (auto *Declaration = dyn_cast_or_null<DeclStmt>(P))
-    if (isa_and_nonnull<CXXForRangeStmt>(View.parent(Declaration)))
-      return Use::Harmless;
+  if (rangeLoopOf(P, View))
+    return Use::Harmless;
   return Use::TakesAway;
 }
 
@@ -431,11 +442,15 @@ static bool onlyReads(const Expr &E, const FunctionView &View) {
                                   onlyReads(*Operator, View)));
   }
   // The range of a loop that changes no element.
-  auto *Range = dyn_cast_or_null<CXXForRangeStmt>(
-      isa_and_nonnull<DeclStmt>(P) ? View.parent(P) : nullptr);
-  QualType Element = Range ? Range->getLoopVariable()->getType() : QualType();
-  return Range && (!Element->isReferenceType() ||
-                   Element->getPointeeType().isConstQualified());
+  const CXXForRangeStmt *Range = rangeLoopOf(P, View);
+  if (!Range)
+    return false;
+  QualType Element = Range->getLoopVariable()->getType();
+  // Writes to a copy of std::vector<bool>'s element change the vector.
+  return Element->isReferenceType()
+             ? Element->getPointeeType().isConstQualified()
+             : !identifierOf(Element->getAsCXXRecordDecl())
+                    .ends_with("it_reference");
 }
 
 std::optional<IterationLocal>

@@ -32,7 +32,7 @@ static constexpr llvm::StringLiteral KeepForCalls =
 static constexpr llvm::StringLiteral CopiesInVain =
     " is copied in each iteration of a loop, and the copy is only read";
 
-/// Returns true if Method is the body of a lambda.
+/// Returns true if F is the body of a lambda.
 static bool isLambda(const FunctionDecl &F) {
   auto *Method = dyn_cast<CXXMethodDecl>(&F);
   return Method && Method->getParent()->isLambda();

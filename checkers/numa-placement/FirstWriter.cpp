@@ -20,6 +20,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -218,30 +219,43 @@ private:
   using Objects = SmallVector<const ValueDecl *, 2>;
   /// Returns the objects that Name may stand for: the array, or the variable
   /// that owns the heap block; none if these are not known, or many.
-  Objects objectsOf(const ValueDecl *Name, const Bindings &Bound,
-                    unsigned Depth = 0) const {
-    if (auto Known = Bound.find(Name); Known != Bound.end())
-      return Known->second ? Objects{Known->second} : Objects();
-    QualType T = Name->getType();
-    if (Depth > 4 || !(T->isPointerType() || T->isReferenceType()))
-      return {Name};
+  Objects objectsOf(const ValueDecl *Name, const Bindings &Bound) const {
     Objects Found;
+    llvm::SmallPtrSet<const ValueDecl *, 8> Seen;
+    if (!collectObjects(Name, Bound, Seen, Found))
+      return {};
+    return Found.empty() ? Objects{Name} : Found;
+  }
+  /// Adds them to Found. Returns false if they are not known, or many.
+  bool collectObjects(const ValueDecl *Name, const Bindings &Bound,
+                      llvm::SmallPtrSetImpl<const ValueDecl *> &Seen,
+                      Objects &Found) const {
+    if (!Seen.insert(Name).second)
+      return true;
+    auto Add = [&](const ValueDecl *Object) {
+      if (!llvm::is_contained(Found, Object))
+        Found.push_back(Object);
+      return Found.size() <= MaxObjects;
+    };
+    if (auto Known = Bound.find(Name); Known != Bound.end())
+      return Known->second && Add(Known->second);
+    QualType T = Name->getType();
+    if (!(T->isPointerType() || T->isReferenceType()))
+      return Add(Name);
+    bool IsOther = false;
     for (const GivenValue *Value : Values.valuesOf(*Name)) {
       if (Value->Kind != GivenValue::Assigned)
         continue;
       const ValueDecl *Root = rootOf(Value->At.E);
       if (isLoaded(*Value->At.E))
-        return {};
+        return false;
       if (!Root || Root == Name || isa<FunctionDecl>(Root))
         continue; // A new block, null, or an advance such as p = p + 1.
-      Objects Next = objectsOf(Root, Bound, Depth + 1);
-      for (const ValueDecl *Each : Next)
-        if (!llvm::is_contained(Found, Each))
-          Found.push_back(Each);
-      if (Next.empty() || Found.size() > MaxObjects)
-        return {};
+      IsOther = true;
+      if (!collectObjects(Root, Bound, Seen, Found))
+        return false;
     }
-    return Found.empty() ? Objects{Name} : Found;
+    return IsOther || Add(Name);
   }
   /// Returns the object that Name stands for; null if it may be another.
   const ValueDecl *objectOf(const ValueDecl *Name,

@@ -39,10 +39,11 @@ LoweredWaits::LoweredWaits() : Unit(perUnit<LoweredUnit>()) {
 }
 
 static bool mapsOrOpens(const FunctionDecl &F) {
-  return F.getIdentifier() &&
-         llvm::is_contained(
-             llvm::ArrayRef<StringRef>{"mmap", "mmap64", "open", "open64"},
-             F.getName());
+  return F.getIdentifier() && !F.isCXXClassMember() &&
+         llvm::is_contained(llvm::ArrayRef<StringRef>{"mmap", "mmap64", "open",
+                                                      "open64", "openat",
+                                                      "openat64"},
+                            F.getName());
 }
 
 /// Adds the functions that show whether variables point into mappings of

@@ -311,6 +311,17 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
     if (Calls.empty())
       break;
     bool Inlined = false;
+    // The callee of each call, and the call whose body it comes from.
+    SmallVector<std::pair<const Function *, unsigned>, 8> History;
+    constexpr unsigned OfLoops = ~0U;
+    for (const CallBase *Call : Calls)
+      History.push_back({Call->getCalledFunction(), OfLoops});
+    auto IsRecursive = [&](const CallBase &Inside, unsigned From) {
+      for (unsigned N = From; N != OfLoops; N = History[N].second)
+        if (History[N].first == Inside.getCalledFunction())
+          return true;
+      return false;
+    };
     // Adds the calls of inlined bodies, so that levels of wrappers are
     // simplified together.
     for (unsigned N = 0; N != Calls.size(); ++N) {
@@ -329,15 +340,18 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       if (namesRegisters(calledName(*Call)))
         markReadsOfDevice(*Callee);
       // What a function without effects calls has none either.
-      bool Whole = Steps || isHarmless(*Call);
+      bool MayExtend = Steps || isHarmless(*Call);
       if (!InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess())
         continue;
       Inlined = true;
-      if (Whole)
-        copy_if(IFI.InlinedCallSites, std::back_inserter(Calls),
-                [&](CallBase *Inside) {
-                  return Steps ? isStep(*Inside) : isHarmless(*Inside);
-                });
+      if (!MayExtend)
+        continue;
+      for (CallBase *Inside : IFI.InlinedCallSites)
+        if (!IsRecursive(*Inside, N) &&
+            (Steps ? isStep(*Inside) : isHarmless(*Inside))) {
+          Calls.push_back(Inside);
+          History.push_back({Inside->getCalledFunction(), N});
+        }
     }
     if (!Inlined && !std::exchange(Steps, false))
       break;

@@ -70,8 +70,8 @@
 /* Number of consecutive unlocks without a waiter after which acquisitions are
  * no longer recorded: recording them all, with `gleaner hints`, took a sixth of
  * the throughput of empty sections, as the thread that has the lock while
- * others nap is mostly alone. Many are no more than one nap, and few let the
- * next waiter know the holder. */
+ * others nap is mostly alone. With more, a nap goes by before it ends; with
+ * fewer, the next waiter does not know the holder. */
 #define UNWANTED 32u
 /* Time for which running threads may take the lock ahead of a waiter that was
  * queued earlier; after this time the lock is handed to that waiter. A longer
@@ -164,6 +164,9 @@ static bool is_left_free(void *what) {
 
 static bool take(struct locking *locking, uint32_t *word) {
   uint32_t taken = (locking->spinning ? without_spinner(*word) : *word) | HELD;
+  /* The field counts other unlocks from here on (UNWANTED). */
+  if (locking->spinning && !(taken & PARKED))
+    taken &= ~SKIPS;
   return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
 }
 
@@ -195,7 +198,7 @@ static bool spin(struct locking *locking, uint64_t budget) {
     uint32_t word = load(mutex);
     if (!(word & HELD) && take(locking, &word))
       return true;
-    passed += (word & SKIPS) != (before & SKIPS);
+    passed += has_spinner(word) && (word & SKIPS) != (before & SKIPS);
     before = word;
     if (passed >= VF_PASSED_LOOKS && locking->may_nap) {
       if (now - begin >= VF_NAPS_NS)
@@ -269,9 +272,10 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
 static void record_all(vf_mutex *mutex, uintptr_t site) {
   if (!vf_holders_are_recorded())
     return;
+  /* In this order: with the bit, waiters believe what is recorded. */
+  vf_holder_took(mutex, site);
   if (!(load(mutex) & RECORDED))
     __atomic_fetch_or(&mutex->word_, RECORDED, __ATOMIC_RELAXED);
-  vf_holder_took(mutex, site);
 }
 
 /* Acquires the lock for a thread that has just arrived or, if spinning is true,

@@ -75,8 +75,12 @@ NameTells whatNameTells(StringRef Name) {
   auto Has = [&](ArrayRef<StringRef> Any) {
     return any_of(Words, [=](StringRef W) { return is_contained(Any, W); });
   };
-  return Has({"atomic"}) && Has({"read", "load", "get"}) ? NameTells::ReadsWord
-                                                         : NameTells::Nothing;
+  return Has({"atomic"}) && Has({"read", "load", "get"}) &&
+                 !Has({"add", "inc", "dec", "sub", "increment", "decrement",
+                       "set", "swap", "exchange", "xchg", "cas", "and", "or",
+                       "xor", "test", "fetch"})
+             ? NameTells::ReadsWord
+             : NameTells::Nothing;
 }
 
 bool namesWork(StringRef Name) {
@@ -86,14 +90,18 @@ bool namesWork(StringRef Name) {
       "pop",   "take",      "recv",    "receive",  "accept",   "connect",
       "retry", "reconnect", "reopen",  "reinit"};
   // What the last word makes is tried again when the system is short of it; a
-  // word within a name, as in is_init_done, tells nothing.
+  // word within a name, as in is_init_done, tells nothing, and is_init asks.
   static constexpr StringLiteral Makes[] = {"init", "create", "alloc", "malloc",
                                             "fork"};
   // Compares whole words: run_tasks contains the word "run", but is_running
   // does not.
   SmallVector<std::string, 4> Words = wordsOf(Name);
+  auto Asks = [](StringRef W) {
+    return is_contained({"is", "has", "did", "was"}, W);
+  };
   return any_of(Words, [](StringRef W) { return is_contained(Work, W); }) ||
-         (!Words.empty() && is_contained(Makes, StringRef(Words.back())));
+         (!Words.empty() && is_contained(Makes, StringRef(Words.back())) &&
+          none_of(Words, Asks));
 }
 
 bool namesEnd(StringRef Name) {

@@ -234,16 +234,20 @@ static bool onlyRetries(LoopView &In, const Facts &F) {
   // V is a value that was read at Address, perhaps only once before the loop,
   // or V depends on a value that the loop has read or computed. If V is such a
   // value with some bits cleared or set, the exchange succeeds only after other
-  // threads have cleared or set these bits.
+  // threads have cleared or set these bits, unless the loop itself gets there
+  // by counting.
   auto CanSucceed = [&](Value *V, const Value *Address) {
     if (isReadAt(V, Address, DL))
+      return true;
+    unsigned Kinds = In.Causes.collect(V).kinds();
+    if (Kinds & Own)
       return true;
     if (any_of(valuesOf(V, L), [&](Value *Each) {
           return match(Each, m_CombineOr(m_And(m_Value(), m_ImmConstant()),
                                          m_Or(m_Value(), m_ImmConstant())));
         }))
       return false;
-    return (In.Causes.collect(V).kinds() & (Polled | Own)) != 0;
+    return (Kinds & Polled) != 0;
   };
   auto MustSucceed = [&](const Instruction &I, bool ExpectsNumber) {
     // A reader that guesses that nobody is inside is turned away by a writer.

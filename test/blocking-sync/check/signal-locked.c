@@ -8,7 +8,7 @@
 // RUN: clang -std=c11 -fsyntax-only -pthread %t.c
 // RUN: FileCheck %s --check-prefix=FIXED < %t.c
 // Not without that option: broadcasts.
-// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-signal-locked' %s -- -std=c11 2>&1 | grep '^/.*warning: wakes a thread' | count 10
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-signal-locked' %s -- -std=c11 2>&1 | grep '^/.*warning: wakes a thread' | count 11
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-signal-locked' %s -- -std=c11 2>&1 | not grep 'wakes threads'
 
 #include <pthread.h>
@@ -389,6 +389,46 @@ void app_add_well(struct app *a) {
   a->jobs++;
   app_mutex_unlock(a->guard);
   app_cond_signal(a->more);
+}
+
+// No fix: the mutex may guard the condition itself.
+struct app_mutex {
+  int held;
+} app_lock;
+struct app_cv {
+  int queue;
+} app_more;
+static int app_jobs;
+// FIXED-LABEL: void app_add_global(
+void app_add_global(void) {
+  app_mutex_lock(&app_lock);
+  app_jobs++;
+  // FIXED: {{^}}  app_cond_signal(&app_more);
+  // FIXED-NEXT: {{^}}  app_mutex_unlock(&app_lock);
+  // CHECK: :[[@LINE+1]]:3: warning: wakes a thread that needs 'app_lock', still held
+  app_cond_signal(&app_more);
+  app_mutex_unlock(&app_lock);
+}
+// Other words that end so.
+void recv_wait(struct app *), recv_signal(struct app *), second_signal(struct app *);
+void app_receive(struct app *a) {
+  pthread_mutex_lock(&lock);
+  units++;
+  recv_signal(a);
+  second_signal(a);
+  pthread_mutex_unlock(&lock);
+}
+// A loop that is left with the lock released.
+void add_when_ready(void) {
+  pthread_mutex_lock(&lock);
+  for (;;) {
+    if (units) {
+      pthread_mutex_unlock(&lock);
+      break;
+    }
+    units++;
+  }
+  pthread_cond_signal(&some);
 }
 
 __attribute__((annotate("vfriendly:keep"))) void kept(void) {

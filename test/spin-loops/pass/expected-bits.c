@@ -63,3 +63,10 @@ void mark(void) {
     old = status;
   while (__sync_val_compare_and_swap(&status, old, old | SHARED) != old);
 }
+
+// Why not: its own count gets there.
+void guess(void) {
+  // expected-remark@+1 {{lock-free retry}}
+  for (unsigned n = 0; !__sync_bool_compare_and_swap(&status, 2 * n + 1, 0); ++n)
+    ;
+}

@@ -13,6 +13,7 @@
 
 extern unsigned my_atomic_read32(volatile unsigned *at);
 extern bool my_atomic_cas(volatile unsigned *at, unsigned old, unsigned new);
+extern unsigned my_atomic_inc_and_get(volatile unsigned *at);
 extern unsigned my_read(volatile unsigned *at);
 extern bool yield_k(unsigned long k, const char *who);
 extern bool queue_k(unsigned long k, const char *who);
@@ -38,6 +39,12 @@ void count(void) {
   do
     old = my_atomic_read32(&word);
   while (!my_atomic_cas(&word, old, old + 1));
+}
+
+// Why not: each iteration adds.
+void advance(void) {
+  while (my_atomic_inc_and_get(&word) < 4)
+    ;
 }
 
 // Why not: it counts.
