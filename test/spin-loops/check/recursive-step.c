@@ -16,9 +16,24 @@ static void back_off(int n) {
     back_off(n - 2);
   }
 }
+static int next_delay(int n) {
+  int delay = 1;
+  if (n) {
+    __builtin_ia32_pause();
+    delay = next_delay(n - 1) * next_delay(n - 2) + 1;
+  }
+  return delay;
+}
 
 void wait_until_done(void) {
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'done'
   while (!atomic_load(&done))
     back_off(8);
+}
+// It carries a number from one iteration to the next.
+int count_until_done(void) {
+  int delay = 0;
+  while (!atomic_load(&done))
+    delay = next_delay(delay & 7);
+  return delay;
 }
