@@ -12,6 +12,7 @@
 #include "checkers/common/Loops.h"
 #include "checkers/common/ProgramFacts.h"
 #include "checkers/common/SourceText.h"
+#include "checkers/numa-placement/ArrayObjects.h"
 #include "checkers/numa-placement/ElementAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
 #include "checkers/numa-placement/ZeroFill.h"
@@ -20,7 +21,6 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -33,16 +33,13 @@ constexpr uint64_t LeastBytes = 64 * 1024;
 /// Maximum call depth, and maximum number of events of one program: somewhat
 /// more than the largest unit of NPB needs.
 constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
-/// Maximum number of arrays that a pointer may point to: the two of a step from
-/// an old state to a new one, and those of a few kinds of data.
-constexpr unsigned MaxObjects = 4;
 
 /// Follows the functions of a unit in the order in which they call each other,
 /// and records which code writes each array first.
 class Simulation {
 public:
   Simulation(const UnitValues &Values, const ASTContext &Context)
-      : Values(Values), Context(Context) {
+      : Values(Values), Context(Context), Names(Values) {
     ThreadCounts Counts(Values, Context);
     for (const FunctionDecl *F : Values.functions())
       Events[F] = bulkEvents(*F, Values, Counts, Context);
@@ -97,7 +94,6 @@ public:
   SerialFills Found;
 
 private:
-  using Bindings = llvm::SmallDenseMap<const ValueDecl *, const ValueDecl *, 4>;
   struct State {
     enum { None, Placed, Serial } Kind = None;
     const BulkEvent *Fill = nullptr;
@@ -127,7 +123,7 @@ private:
       --Left;
       Team By = Event.By == Team::Callers ? Around : Event.By;
       if (Event.Kind != BulkEvent::Call) {
-        Objects Arrays = objectsOf(Event.Array, Bound);
+        ArrayObjects::Objects Arrays = Names.objectsOf(Event.Array, Bound);
         // Threads may use any of several arrays; a thread fills one of them.
         for (const ValueDecl *Array : Arrays)
           if (Arrays.size() == 1 ||
@@ -140,7 +136,7 @@ private:
       for (auto [I, Argument] : llvm::enumerate(Event.Arguments)) {
         const ValueDecl *Root =
             isLoaded(*Argument) ? nullptr : rootOf(Argument);
-        const ValueDecl *Object = Root ? objectOf(Root, Bound) : nullptr;
+        const ValueDecl *Object = Root ? Names.objectOf(Root, Bound) : nullptr;
         if (!Callee) {
           // Ignores an array that a function of another file may write first.
           // Most constructors only keep its address.
@@ -214,54 +210,6 @@ private:
               llvm::is_contained(B.At.Parents, If->getThen()))
         return true;
     return false;
-  }
-
-  using Objects = SmallVector<const ValueDecl *, 2>;
-  /// Returns the objects that Name may stand for: the array, or the variable
-  /// that owns the heap block; none if these are not known, or many.
-  Objects objectsOf(const ValueDecl *Name, const Bindings &Bound) const {
-    Objects Found;
-    llvm::SmallPtrSet<const ValueDecl *, 8> Seen;
-    if (!collectObjects(Name, Bound, Seen, Found))
-      return {};
-    return Found.empty() ? Objects{Name} : Found;
-  }
-  /// Adds them to Found. Returns false if they are not known, or many.
-  bool collectObjects(const ValueDecl *Name, const Bindings &Bound,
-                      llvm::SmallPtrSetImpl<const ValueDecl *> &Seen,
-                      Objects &Found) const {
-    if (!Seen.insert(Name).second)
-      return true;
-    auto Add = [&](const ValueDecl *Object) {
-      if (!llvm::is_contained(Found, Object))
-        Found.push_back(Object);
-      return Found.size() <= MaxObjects;
-    };
-    if (auto Known = Bound.find(Name); Known != Bound.end())
-      return Known->second && Add(Known->second);
-    QualType T = Name->getType();
-    if (!(T->isPointerType() || T->isReferenceType()))
-      return Add(Name);
-    bool IsOther = false;
-    for (const GivenValue *Value : Values.valuesOf(*Name)) {
-      if (Value->Kind != GivenValue::Assigned)
-        continue;
-      const ValueDecl *Root = rootOf(Value->At.E);
-      if (isLoaded(*Value->At.E))
-        return false;
-      if (!Root || Root == Name || isa<FunctionDecl>(Root))
-        continue; // A new block, null, or an advance such as p = p + 1.
-      IsOther = true;
-      if (!collectObjects(Root, Bound, Seen, Found))
-        return false;
-    }
-    return IsOther || Add(Name);
-  }
-  /// Returns the object that Name stands for; null if it may be another.
-  const ValueDecl *objectOf(const ValueDecl *Name,
-                            const Bindings &Bound) const {
-    Objects All = objectsOf(Name, Bound);
-    return All.size() == 1 ? All.front() : nullptr;
   }
 
   /// Returns true if only other units allocate what the field Array points to.
@@ -338,12 +286,13 @@ private:
       return;
     for (const Expr *Argument : Call.arguments())
       if (const ValueDecl *Root = rootOf(Argument))
-        if (const ValueDecl *Object = objectOf(Root, Bindings()))
+        if (const ValueDecl *Object = Names.objectOf(Root, Bindings()))
           Placed.insert(Object);
   }
 
   const UnitValues &Values;
   const ASTContext &Context;
+  ArrayObjects Names;
   llvm::MapVector<const FunctionDecl *, std::vector<BulkEvent>> Events;
   llvm::DenseSet<const FunctionDecl *> Called; ///< By others of the unit.
   llvm::DenseSet<const FunctionDecl *> ForTeams;
@@ -399,7 +348,7 @@ void Simulation::connectNewBlocks() {
     for (const BulkEvent &Event : List)
       if (Event.Kind != BulkEvent::Call && Event.By == Team::All &&
           !Event.IsReused)
-        for (const ValueDecl *Object : objectsOf(Event.Array, Bindings()))
+        for (const ValueDecl *Object : Names.objectsOf(Event.Array, Bindings()))
           Uses.try_emplace(Object, &Event);
   llvm::DenseSet<const FunctionDecl *> InTeams = calledByTeams();
   for (auto &[F, List] : Events) {
@@ -411,7 +360,7 @@ void Simulation::connectNewBlocks() {
         noteWritten(Event, Written);
         continue;
       }
-      const ValueDecl *Object = objectOf(Event.Array, Bindings());
+      const ValueDecl *Object = Names.objectOf(Event.Array, Bindings());
       if (!Object || !Written.insert(Object).second)
         continue;
       const BulkEvent *Use = Uses.lookup(Object);
@@ -433,12 +382,12 @@ void Simulation::noteWritten(const BulkEvent &Event,
   if (auto List = Events.find(Callee); Callee && List != Events.end()) {
     for (const BulkEvent &Each : List->second)
       if (Each.Kind == BulkEvent::Write)
-        Written.insert(objectOf(Each.Array, Bindings()));
+        Written.insert(Names.objectOf(Each.Array, Bindings()));
   } else if (!Callee) {
     for (const Expr *Argument : Event.Arguments)
       if (const ValueDecl *Root = rootOf(Argument);
           Root && !isLoaded(*Argument))
-        Written.insert(objectOf(Root, Bindings()));
+        Written.insert(Names.objectOf(Root, Bindings()));
   }
 }
 
@@ -483,13 +432,13 @@ void Simulation::tell(ProgramFacts &Program, SerialFills &Candidates) {
         for (const Expr *Argument : Event.Arguments) {
           const ValueDecl *Root =
               isLoaded(*Argument) ? nullptr : rootOf(Argument);
-          const ValueDecl *Object = Root ? objectOf(Root, Own) : nullptr;
+          const ValueDecl *Object = Root ? Names.objectOf(Root, Own) : nullptr;
           With.push_back(Object ? llvm::json::Value(nameOf(*Object)) : nullptr);
         }
         Fact["of"] = ProgramFacts::nameOf(*Event.Callee);
         Fact["with"] = std::move(With);
       } else {
-        const ValueDecl *Array = objectOf(Event.Array, Own);
+        const ValueDecl *Array = Names.objectOf(Event.Array, Own);
         if (!Array || isSmall(Event) || isOfThread(*Array))
           continue;
         if (Told.insert(Array).second &&
