@@ -305,3 +305,22 @@ void passes(void *p) {
   free(p);
   close_gate(&word);
 }
+
+// An alias has no body of its own.
+struct aliased {
+  volatile int word;
+};
+int impl_spin_lock(struct aliased *l) {
+  while (__sync_lock_test_and_set(&l->word, 1))
+    ;
+  return 0;
+}
+int alias_spin_lock(struct aliased *l) __attribute__((alias("impl_spin_lock")));
+void alias_spin_unlock(struct aliased *l);
+void hold_by_alias(struct aliased *l, void *p) {
+  // CHECK: :[[@LINE+1]]:7: warning: holds 'l' while 'free' allocates or releases memory
+  if (alias_spin_lock(l))
+    return;
+  free(p);
+  alias_spin_unlock(l);
+}
