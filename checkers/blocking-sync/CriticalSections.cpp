@@ -66,13 +66,7 @@ static bool isAfterRelease(const Stmt *S, ArrayRef<const Stmt *> Parents,
 std::vector<const Stmt *> FunctionSections::ofGuard(const SpinSite &Take) {
   std::vector<const Stmt *> Section;
   const ValueDecl *Guard = declaredAt(Take.Parents);
-  const CompoundStmt *Scope = nullptr;
-  const Stmt *Declaration = Take.Site;
-  for (const Stmt *S : llvm::reverse(Take.Parents)) {
-    if ((Scope = dyn_cast<CompoundStmt>(S)))
-      break;
-    Declaration = S;
-  }
+  auto [Scope, Declaration] = innermostBlock(Take.Site, Take.Parents);
   if (!Guard || !Scope)
     return Section;
   auto Where = llvm::find(Scope->body(), Declaration);
@@ -300,7 +294,7 @@ std::vector<const Stmt *> FunctionSections::ofCall(const SpinSite &Take) {
   }
   // Keeps the blocks after which a release follows, here or in the caller.
   llvm::DenseSet<const CFGBlock *> Held;
-  auto Leads = [&](ArrayRef<const CFGBlock *> Next) {
+  auto Leads = [&](const auto &Next) {
     return llvm::any_of(
         Next, [&](const CFGBlock *B) { return B && Held.contains(B); });
   };
@@ -310,10 +304,7 @@ std::vector<const Stmt *> FunctionSections::ofCall(const SpinSite &Take) {
       bool Is = Each.End == Part::Releases;
       if (Each.End == Part::Goes)
         Is = (ForCaller && Block == &Graph->getExit()) ||
-             (!Block->hasNoReturnElement() &&
-              llvm::any_of(Block->succs(), [&](const CFGBlock *B) {
-                return B && Held.contains(B);
-              }));
+             (!Block->hasNoReturnElement() && Leads(Block->succs()));
       if (Is)
         Changed |= Held.insert(Block).second;
     }

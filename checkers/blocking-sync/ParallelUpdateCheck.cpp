@@ -40,13 +40,7 @@ bool prints(const Stmt *S) {
 /// block, up to an unlock.
 SmallVector<const Stmt *, 4> protectedBy(const SyncSite &Site,
                                          const FunctionSync &F) {
-  const CompoundStmt *Block = nullptr;
-  const Stmt *Own = Site.Site;
-  for (const Stmt *S : llvm::reverse(Site.Parents)) {
-    if ((Block = dyn_cast<CompoundStmt>(S)))
-      break;
-    Own = S;
-  }
+  auto [Block, Own] = innermostBlock(Site.Site, Site.Parents);
   SmallVector<const Stmt *, 4> Found;
   bool Inside = false;
   if (!Block)

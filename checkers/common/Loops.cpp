@@ -90,6 +90,15 @@ const Stmt *innermostLoop(ArrayRef<const Stmt *> Parents) {
   return nullptr;
 }
 
+BlockPart innermostBlock(const Stmt *S, ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *Parent : llvm::reverse(Parents)) {
+    if (auto *Block = dyn_cast<CompoundStmt>(Parent))
+      return {Block, S};
+    S = Parent;
+  }
+  return {nullptr, S};
+}
+
 bool hasParallelPolicy(const CallExpr &Call) {
   const CXXRecordDecl *Class =
       Call.getNumArgs() ? Call.getArg(0)->getType()->getAsCXXRecordDecl()

@@ -57,6 +57,16 @@ void forEachStmtAndLambda(const clang::Stmt *Root, StmtVisitor Visit);
 /// Returns the innermost loop among Parents; null if there is none.
 const clang::Stmt *innermostLoop(llvm::ArrayRef<const clang::Stmt *> Parents);
 
+/// A block, and a statement of it.
+struct BlockPart {
+  const clang::CompoundStmt *Block;
+  const clang::Stmt *Part;
+};
+/// Returns the innermost block among Parents, and the statement of it that is
+/// or contains S. The block is null if there is none.
+BlockPart innermostBlock(const clang::Stmt *S,
+                         llvm::ArrayRef<const clang::Stmt *> Parents);
+
 /// Returns true for an algorithm of the standard library with a parallel
 /// policy.
 bool hasParallelPolicy(const clang::CallExpr &Call);

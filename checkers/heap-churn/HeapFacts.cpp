@@ -29,17 +29,15 @@ static StringRef wordFor(HeapOp Op) {
       ->second;
 }
 
-bool isOfOtherUnit(const FunctionDecl &F) {
-  return !F.hasBody() && F.isExternallyVisible() && !F.getBuiltinID() &&
-         !F.getASTContext().getSourceManager().isInSystemHeader(
-             F.getLocation());
-}
-
 /// Returns true if F may be defined in a unit of the program.
 static bool isOfProgram(const FunctionDecl &F) {
   return !F.getBuiltinID() &&
          !F.getASTContext().getSourceManager().isInSystemHeader(
              F.getLocation());
+}
+
+bool isOfOtherUnit(const FunctionDecl &F) {
+  return !F.hasBody() && F.isExternallyVisible() && isOfProgram(F);
 }
 
 static bool passesPointers(const FunctionDecl &F) {

@@ -336,7 +336,8 @@ void LoweredWaits::judge(const LoweredFunctions &Functions) {
     auto &LI = Functions.FAM.getResult<llvm::LoopAnalysis>(*F);
     auto &DT = Functions.FAM.getResult<llvm::DominatorTreeAnalysis>(*F);
     auto &SE = Functions.FAM.getResult<llvm::ScalarEvolutionAnalysis>(*F);
-    SpinLoopInfo Info = findSpinLoops(*F, LI, DT, Variables);
+    SpinLoopInfo Info =
+        findSpinLoops(LI.getLoopsInPreorder(), LI, DT, Variables);
     for (const SpinLoop &S : Info.Loops)
       if (S.Kind != SpinKind::Retry && S.Kind != SpinKind::Device)
         add(*Functions.RootOf(*F), S, SE, LI, DT);

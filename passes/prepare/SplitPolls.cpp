@@ -215,7 +215,7 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
   Loop *L = LI.getLoopFor(Header);
   if (!L)
     return false;
-  SpinLoopInfo Info = findSpinLoops(*L, LI, DT, Variables);
+  SpinLoopInfo Info = findSpinLoops(L->getLoopsInPreorder(), LI, DT, Variables);
   auto IsPlain = [](const Poll &P) { return P.isPlain() && !P.OnlyLocates; };
   return any_of(Info.Loops, [&](const SpinLoop &S) {
     if (S.L->getHeader() != Header || S.Gated || S.Sleeps ||
@@ -258,7 +258,7 @@ static Whole asWhole(Function &F, FunctionAnalysisManager &FAM,
                      const Split &Plan, VariableFacts &Variables) {
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   SpinLoopInfo Info =
-      findSpinLoops(*LI.getLoopFor(Plan.Header), LI,
+      findSpinLoops(LI.getLoopFor(Plan.Header)->getLoopsInPreorder(), LI,
                     FAM.getResult<DominatorTreeAnalysis>(F), Variables);
   auto *Found = find_if(Info.Loops, [&](const SpinLoop &S) {
     return S.L->getHeader() == Plan.Header;

@@ -250,7 +250,8 @@ void SpinLoopsImpl::find(Function &F) {
   }
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   SpinLoopInfo Info =
-      findSpinLoops(F, LI, FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+      findSpinLoops(LI.getLoopsInPreorder(), LI,
+                    FAM.getResult<DominatorTreeAnalysis>(F), Variables);
   if (Exposed && !Split && Info.Loops.empty() && Original.restore())
     return FAM.invalidate(F, PreservedAnalyses::none());
   if (any_of(LI.getLoopsInPreorder(),

@@ -28,7 +28,8 @@
  * lock: a lock with critical sections of a few nanoseconds changes hands a
  * hundred times in 3 us. But what a waiter notices late delays its own release,
  * too: with 8 pauses at first, two threads that hold the lock for 0.2 us and
- * leave it for 0.4 us met again in each round, and had 0.8 of the throughput.
+ * leave it for 0.4 us met again in each iteration, and had 0.8 of the
+ * throughput.
  */
 #define VF_FIRST_PAUSES 4u
 #define VF_LOOK_PAUSES 128u

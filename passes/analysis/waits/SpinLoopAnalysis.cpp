@@ -18,7 +18,8 @@ AnalysisKey SpinLoopAnalysis::Key;
 
 SpinLoopInfo SpinLoopAnalysis::run(Function &F, FunctionAnalysisManager &FAM) {
   VariableFacts Variables;
-  return findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
+  return findSpinLoops(LI.getLoopsInPreorder(), LI,
                        FAM.getResult<DominatorTreeAnalysis>(F), Variables);
 }
 

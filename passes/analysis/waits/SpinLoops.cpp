@@ -269,11 +269,10 @@ Gathered gather(Loop &L, Surroundings &Around) {
   return G;
 }
 
-static SpinLoopInfo findAmong(ArrayRef<Loop *> Loops, LoopInfo &LI,
-                              const DominatorTree &DT,
-                              VariableFacts &Variables) {
+SpinLoopInfo findSpinLoops(ArrayRef<Loop *> Among, LoopInfo &LI,
+                           const DominatorTree &DT, VariableFacts &Variables) {
   Surroundings Around(LI, DT, Variables);
-  for (Loop *L : reverse(Loops)) {
+  for (Loop *L : reverse(Among)) {
     Gathered G = gather(*L, Around);
     Verdict V = judge(G.Of, Without);
     if (!V.Waits)
@@ -294,16 +293,6 @@ static SpinLoopInfo findAmong(ArrayRef<Loop *> Loops, LoopInfo &LI,
     Around.Inner.Loops.push_back(std::move(S));
   }
   return std::move(Around.Inner);
-}
-
-SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
-                           VariableFacts &Variables) {
-  return findAmong(LI.getLoopsInPreorder(), LI, DT, Variables);
-}
-
-SpinLoopInfo findSpinLoops(Loop &Outer, LoopInfo &LI, const DominatorTree &DT,
-                           VariableFacts &Variables) {
-  return findAmong(Outer.getLoopsInPreorder(), LI, DT, Variables);
 }
 
 } // namespace vfriendly

@@ -9,7 +9,8 @@
 // Facts about each loop are gathered (Gather.h) and judged (Judge.h):
 //
 //   VariableFacts Variables;
-//   for (const SpinLoop &S : findSpinLoops(F, LI, DT, Variables).Loops) ...
+//   for (const SpinLoop &S :
+//        findSpinLoops(LI.getLoopsInPreorder(), LI, DT, Variables).Loops) ...
 //
 // This folder contains no rewriting and nothing of the plugin or of clang, so
 // that the pass, the clang-tidy check and MLIR can all ask it.
@@ -97,14 +98,11 @@ struct VariableFacts {
   llvm::DenseMap<const llvm::GlobalVariable *, bool> NeverWritten, Exchanged;
 };
 
-/// Finds the spin loops of F. Of called functions only atomic operations and
-/// what they return are examined: small ones must be inlined first (Expose.h).
-SpinLoopInfo findSpinLoops(llvm::Function &F, llvm::LoopInfo &LI,
-                           const llvm::DominatorTree &DT,
-                           VariableFacts &Variables);
-/// Finds those among Outer and the loops inside it.
-SpinLoopInfo findSpinLoops(llvm::Loop &Outer, llvm::LoopInfo &LI,
-                           const llvm::DominatorTree &DT,
+/// Finds the spin loops among Among, which are in preorder, with all loops
+/// inside them. Of called functions only atomic operations and what they return
+/// are examined: small ones must be inlined first (Expose.h).
+SpinLoopInfo findSpinLoops(llvm::ArrayRef<llvm::Loop *> Among,
+                           llvm::LoopInfo &LI, const llvm::DominatorTree &DT,
                            VariableFacts &Variables);
 
 } // namespace vfriendly

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A waiter looks for the first time after 4 pauses, a tenth of a microsecond: with 8 it noticed the release of a
-// lock held for 0.2 us so late that the other thread waited in its next round, too. Then it looks less and less often.
+// lock held for 0.2 us so late that the other thread waited in its next iteration, too. Then it looks less and less often.
 //
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: %t
