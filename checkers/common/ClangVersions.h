@@ -24,30 +24,7 @@
 #include "llvm/ADT/STLForwardCompat.h"
 #include "llvm/Config/llvm-config.h"
 
-#if LLVM_VERSION_MAJOR >= 20
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
-#else
-#include "clang/AST/RecursiveASTVisitor.h"
-#endif
-
 namespace vfriendly::tidy {
-
-/// The base class of Derived, which visits the nodes of an AST. Clang 22 has
-/// one that is not a template; a template takes 10 s to compile for each
-/// Derived.
-#if LLVM_VERSION_MAJOR >= 20
-template <typename Derived>
-using ASTVisitor = clang::DynamicRecursiveASTVisitor;
-#else
-template <typename Derived>
-class ASTVisitor : public clang::RecursiveASTVisitor<Derived> {
-public:
-  bool ShouldVisitTemplateInstantiations = false;
-  bool shouldVisitTemplateInstantiations() const {
-    return ShouldVisitTemplateInstantiations;
-  }
-};
-#endif
 
 #if LLVM_VERSION_MAJOR >= 21
 inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {

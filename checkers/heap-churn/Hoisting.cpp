@@ -8,7 +8,7 @@
 
 #include "checkers/heap-churn/Hoisting.h"
 
-#include "checkers/common/ClangVersions.h"
+#include "checkers/common/EachNode.h"
 
 #include "clang/AST/ASTContext.h"
 
@@ -41,11 +41,12 @@ bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
 
 namespace {
 /// Finds names in the spelling of a type that are declared in the function.
-class LocalNames : public ASTVisitor<LocalNames> {
+class LocalNames : public EachNode {
 public:
   bool Found = false;
 
-  bool VisitTypeLoc(TypeLoc Loc) {
+private:
+  bool visit(TypeLoc Loc) override {
     const Type *T = Loc.getTypePtr();
     if (auto *Alias = dyn_cast<TypedefType>(T))
       note(Alias->getDecl());
@@ -53,12 +54,11 @@ public:
       note(Tag->getDecl());
     return !Found;
   }
-  bool VisitDeclRefExpr(DeclRefExpr *Ref) {
-    note(Ref->getDecl());
+  bool visit(Stmt &S) override {
+    if (auto *Ref = dyn_cast<DeclRefExpr>(&S))
+      note(Ref->getDecl());
     return !Found;
   }
-
-private:
   void note(const Decl *D) {
     Found |= D->getDeclContext()->isFunctionOrMethod();
   }
@@ -72,7 +72,7 @@ bool isTypeOfFile(const VarDecl &Variable) {
       Type->isFunctionPointerType() || Type->getContainedAutoType())
     return false;
   LocalNames Names;
-  Names.TraverseTypeLoc(Written->getTypeLoc());
+  Names.traverse(Written->getTypeLoc());
   return !Names.Found;
 }
 

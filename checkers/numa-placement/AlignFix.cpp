@@ -8,11 +8,12 @@
 
 #include "checkers/numa-placement/AlignFix.h"
 
-#include "checkers/common/ClangVersions.h"
+#include "checkers/common/EachNode.h"
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
@@ -25,25 +26,27 @@ namespace vfriendly::tidy {
 namespace {
 /// Looks for expressions that depend on the size of the type Of, such as
 /// sizeof.
-class SizeUses : public ASTVisitor<SizeUses> {
+class SizeUses : public EachNode {
 public:
   SizeUses(const RecordDecl &Of, const ASTContext &Context)
       : Of(Of), Context(Context) {}
 
-  bool VisitUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *E) {
-    return keep(E->getTypeOfArgument());
+  bool Found = false;
+
+private:
+  bool visit(Stmt &S) override {
+    auto *E = dyn_cast<UnaryExprOrTypeTraitExpr>(&S);
+    return !E || keep(E->getTypeOfArgument());
   }
-  bool VisitFieldDecl(FieldDecl *Field) { return keep(Field->getType()); }
-  bool VisitCXXRecordDecl(CXXRecordDecl *Class) {
-    if (Class->isThisDeclarationADefinition())
+  bool visit(Decl &D) override {
+    if (auto *Field = dyn_cast<FieldDecl>(&D))
+      return keep(Field->getType());
+    if (auto *Class = dyn_cast<CXXRecordDecl>(&D);
+        Class && Class->isThisDeclarationADefinition())
       for (const CXXBaseSpecifier &Base : Class->bases())
         keep(Base.getType());
     return !Found;
   }
-
-  bool Found = false;
-
-private:
   /// Sets Found if T is the type Of or an array of that type. Returns true
   /// while Found is false, so that the traversal goes on.
   bool keep(QualType T) {
@@ -125,7 +128,7 @@ AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
             "its memory may lack the alignment of the type; allocate it with "
             "aligned_alloc"};
   SizeUses Uses(*Record, Context);
-  Uses.TraverseDecl(Context.getTranslationUnitDecl());
+  Uses.traverse(*Context.getTranslationUnitDecl());
   if (Uses.Found)
     return {{}, "other code depends on the size of its element's type"};
   std::string Bytes = std::to_string(CacheLine);

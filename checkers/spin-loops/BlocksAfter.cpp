@@ -8,7 +8,7 @@
 
 #include "checkers/spin-loops/BlocksAfter.h"
 
-#include "checkers/common/ClangVersions.h"
+#include "checkers/common/EachNode.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
@@ -19,21 +19,22 @@ namespace vfriendly::tidy {
 
 namespace {
 /// Adds all definitions outside of system headers to a model.
-class Definitions : public ASTVisitor<Definitions> {
+class Definitions : public EachNode {
 public:
   Definitions(SyncModel &Into, const SourceManager &SM) : Into(Into), SM(SM) {
-    ShouldVisitTemplateInstantiations = true;
+    VisitsInstances = true;
   }
 
-  bool VisitFunctionDecl(FunctionDecl *F) {
-    if (F->isThisDeclarationADefinition() && F->getBody() &&
+private:
+  bool visit(Decl &D) override {
+    auto *F = dyn_cast<FunctionDecl>(&D);
+    if (F && F->isThisDeclarationADefinition() && F->getBody() &&
         !F->isDependentContext() && !F->isInvalidDecl() &&
         !SM.isInSystemHeader(F->getLocation()))
       Into.add(*F);
     return true;
   }
 
-private:
   SyncModel &Into;
   const SourceManager &SM;
 };
@@ -51,7 +52,7 @@ const ValueDecl *BlocksAfter::notified(const FunctionDecl &Function) {
   if (!Searched) {
     const ASTContext &Context = Function.getASTContext();
     Definitions(Unit, Context.getSourceManager())
-        .TraverseDecl(Context.getTranslationUnitDecl());
+        .traverse(*Context.getTranslationUnitDecl());
     Unit.finish();
     Searched = true;
   }

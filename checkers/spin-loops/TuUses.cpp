@@ -9,7 +9,7 @@
 #include "checkers/spin-loops/TuUses.h"
 
 #include "checkers/common/AtomicOps.h"
-#include "checkers/common/ClangVersions.h"
+#include "checkers/common/EachNode.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -21,8 +21,7 @@ namespace vfriendly::tidy {
 
 namespace {
 
-class UseVisitor : public ASTVisitor<UseVisitor> {
-  using Base = ASTVisitor<UseVisitor>;
+class UseVisitor : public EachNode {
   using Map = llvm::DenseMap<const ValueDecl *, DeclUses>;
 
 public:
@@ -31,43 +30,34 @@ public:
 
   bool StrictSeccomp = false;
 
-  bool TraverseStmt(Stmt *S) {
-    if (!S)
-      return true;
-    Around.push_back(S);
-    bool Continue = Base::TraverseStmt(S);
-    Around.pop_back();
-    return Continue;
-  }
-
-  bool VisitDeclRefExpr(DeclRefExpr *Ref) {
-    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
-      note(*Variable, *Ref);
+private:
+  bool visit(Stmt &S) override {
+    if (auto *Ref = dyn_cast<DeclRefExpr>(&S)) {
+      if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+        note(*Variable, *Ref);
+    } else if (auto *Member = dyn_cast<MemberExpr>(&S)) {
+      if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
+        note(*Member->getMemberDecl(), *Member);
+    } else if (auto *Call = dyn_cast<CallExpr>(&S)) {
+      StrictSeccomp |= entersStrictSeccomp(*Call);
+    }
     return true;
   }
 
-  bool VisitMemberExpr(MemberExpr *Member) {
-    if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
-      note(*Member->getMemberDecl(), *Member);
-    return true;
-  }
-
-  /// Looks for prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT).
-  bool VisitCallExpr(CallExpr *Call) {
-    const FunctionDecl *Callee = Call->getDirectCallee();
+  /// Returns true for prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT).
+  bool entersStrictSeccomp(const CallExpr &Call) const {
+    const FunctionDecl *Callee = Call.getDirectCallee();
     auto Is = [&](unsigned Argument, int64_t Value) {
       Expr::EvalResult Result;
-      const Expr *E = Call->getArg(Argument);
+      const Expr *E = Call.getArg(Argument);
       return !E->isValueDependent() && E->EvaluateAsInt(Result, Context) &&
              Result.Val.getInt() == Value;
     };
-    StrictSeccomp |= Callee && Callee->getIdentifier() &&
-                     Callee->getName() == "prctl" && Call->getNumArgs() >= 2 &&
-                     Is(0, /*PR_SET_SECCOMP=*/22) && Is(1, /*strict=*/1);
-    return true;
+    return Callee && Callee->getIdentifier() && Callee->getName() == "prctl" &&
+           Call.getNumArgs() >= 2 && Is(0, /*PR_SET_SECCOMP=*/22) &&
+           Is(1, /*strict=*/1);
   }
 
-private:
   void note(const ValueDecl &D, const Expr &LValue) {
     DeclUses &Uses = Found[cast<ValueDecl>(D.getCanonicalDecl())];
     size_t I = Around.size() - 1; // The expression itself.
@@ -184,7 +174,6 @@ private:
 
   Map &Found;
   const ASTContext &Context;
-  SmallVector<const Stmt *, 32> Around;
 };
 
 } // namespace
@@ -195,7 +184,7 @@ void TuUses::scan(const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   for (Decl *D : Context.getTranslationUnitDecl()->decls())
     if (!SM.isInSystemHeader(SM.getExpansionLoc(D->getLocation())))
-      Visitor.TraverseDecl(D);
+      Visitor.traverse(*D);
   StrictSeccomp = Visitor.StrictSeccomp;
 }
 
