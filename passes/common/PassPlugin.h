@@ -23,4 +23,23 @@
 #include "llvm/Passes/PassPlugin.h"
 #endif
 
+namespace vfriendly {
+
+/// Returns Info, with which LLVM calls Prepare before it makes machine code of
+/// a module. LLVM 19 does not call it.
+template <void (*Prepare)(llvm::Module &, const llvm::TargetMachine &)>
+llvm::PassPluginLibraryInfo beforeCodeGen(llvm::PassPluginLibraryInfo Info) {
+#if LLVM_VERSION_MAJOR >= 22
+  Info.PreCodeGenCallback = [](llvm::Module &M, llvm::TargetMachine &Target,
+                               llvm::CodeGenFileType,
+                               llvm::raw_pwrite_stream &) {
+    Prepare(M, Target);
+    return false; // LLVM goes on by itself.
+  };
+#endif
+  return Info;
+}
+
+} // namespace vfriendly
+
 #endif

@@ -8,10 +8,11 @@
 
 #include "passes/common/Runtime.h"
 
-#include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace llvm;
@@ -36,13 +37,14 @@ static void makePortable(Module &Ours) {
   }
 }
 
-void linkDefinitions(Module &M, StringRef Text) {
+void linkDefinitions(Module &M, StringRef IR) {
   // clang discards value names, but the parser needs them.
   LLVMContext &Context = M.getContext();
   bool Discards = Context.shouldDiscardValueNames();
   Context.setDiscardValueNames(false);
   SMDiagnostic Error;
-  std::unique_ptr<Module> Ours = parseAssemblyString(Text, Error, Context);
+  std::unique_ptr<Module> Ours = getLazyIRModule(
+      MemoryBuffer::getMemBuffer(IR, "vfriendly"), Error, Context);
   Context.setDiscardValueNames(Discards);
   if (!Ours)
     return Context.emitError("vfriendly: fallback does not parse: " +

@@ -25,10 +25,10 @@ inline bool hasRuntime(const llvm::Triple &T) {
 }
 
 /// Adds definitions of those functions and variables that M only declares and
-/// that Text, textual IR of vfriendly, defines. The definitions refer to
+/// that IR, a text or bitcode of vfriendly, defines. The definitions refer to
 /// libvfrt by weak symbols, so the link command decides whether a program uses
 /// libvfrt. Emits an error on failure.
-void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
+void linkDefinitions(llvm::Module &M, llvm::StringRef IR);
 
 } // namespace vfriendly
 

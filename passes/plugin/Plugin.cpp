@@ -406,5 +406,6 @@ static void registerPasses(PassBuilder &PB) {
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo
 llvmGetPassPluginInfo() {
   requireMatchingLLVM();
-  return {LLVM_PLUGIN_API_VERSION, "vfriendly", "0.1.0", registerPasses};
+  return beforeCodeGen<assembleFallback>(
+      {LLVM_PLUGIN_API_VERSION, "vfriendly", "0.1.0", registerPasses});
 }

@@ -13,7 +13,10 @@
 #include "passes/spin-loops/WaitCall.h"
 #include "vfriendly/Fallbacks.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -90,6 +93,45 @@ bool linkFallback(Module &M) {
   M.eraseNamedMetadata(Needs);
   link(M);
   return true;
+}
+
+/// Returns the assembly for units that are compiled for Target; empty if there
+/// is none. It is position-independent, in AT&T's syntax, and reaches only what
+/// is near.
+static StringRef assemblyFor(const Module &M, const TargetMachine &Target) {
+  const Triple &T = Target.getTargetTriple();
+  if (!hasRuntime(T) || M.getDataLayout().getPointerSize() != 8 ||
+      Target.getCodeModel() != CodeModel::Small ||
+      Target.getMCAsmInfo()->getAssemblerDialect() != 0)
+    return "";
+  return T.getArch() == Triple::x86_64    ? fallback::X86_64Assembly
+         : T.getArch() == Triple::aarch64 ? fallback::AArch64Assembly
+                                          : "";
+}
+
+void assembleFallback(Module &M, const TargetMachine &Target) {
+  StringSet<> Replaced;
+  std::string Text;
+  SmallVector<StringRef, 8> Sections;
+  assemblyFor(M, Target).split(Sections, "\t.section\t");
+  for (StringRef Section : Sections) {
+    StringRef Group = Section.split('\n').first;
+    if (!Group.consume_back(",comdat"))
+      continue;
+    Group = Group.rsplit(',').second;
+    // Its copy of a link-time optimizer is internal, with a convention of its
+    // own.
+    Function *F = M.getFunction(Group);
+    if (F && F->hasLinkOnceODRLinkage()) {
+      F->deleteBody();
+      F->setComdat(nullptr);
+      Replaced.insert(Group);
+    }
+    if (Replaced.contains(Group))
+      (Text += "\t.section\t").append(Section);
+  }
+  if (!Text.empty())
+    M.appendModuleInlineAsm(Text + "\t.text\n");
 }
 
 PreservedAnalyses LinkFallbackPass::run(Module &M, ModuleAnalysisManager &) {

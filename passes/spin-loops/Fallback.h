@@ -21,6 +21,10 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/PassManager.h"
 
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+
 namespace vfriendly {
 
 /// The word that writers read if libvfrt is not linked. It is always zero.
@@ -43,6 +47,12 @@ public:
   /// Returns true, because calls without a definition do not link.
   static bool isRequired() { return true; }
 };
+
+/// Replaces definitions that linkFallback has added by assembly that the build
+/// has made of them, if machine code of M is made in this process: LLVM takes
+/// 90 million instructions to compile them. Does nothing on processors without
+/// such assembly.
+void assembleFallback(llvm::Module &M, const llvm::TargetMachine &Target);
 
 } // namespace vfriendly
 

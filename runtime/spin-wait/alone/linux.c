@@ -104,7 +104,9 @@ uint64_t vf_spin_alone(uint64_t state, uint64_t how) {
     vf_yield();
   } else {
     /* A signal ends the sleep early, which is fine. */
-    long time[2] = {0, 50000};
+    long time[2]; /* With an initializer, a constant that needs a section. */
+    time[0] = 0;
+    time[1] = 50000;
     vf_system_call(VF_NANOSLEEP, (long)time, 0, 0, 0);
   }
   return polls;
