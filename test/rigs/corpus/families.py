@@ -64,14 +64,20 @@ def read_reports(folder, corpus):
     return found
 
 
+def plain(what):
+    """The name of the variable or field in an expression such as `mats[t]->values`."""
+    return re.split(r"->|\.", what)[-1].split("[")[0].split(" ")[0]
+
+
 def rows_of(report, rows):
     """The labels that a report is about: of each array that it says is filled in its loop, or else the nearest."""
     _, name, path, line, text, _, last = report
     arrays = set(re.findall(r"'([^']+)'", text.split(" before several use ")[0]))
-    if name.endswith("serial-init") and len(arrays) > 1:
+    if name.endswith("serial-init"):
+        # The label is at the write, the report at the loop around it.
         low = line + 1 - REACH["numa"][1]
-        each = [r for r in rows if r["family"] == "numa" and r["verdict"] != "shared-line" and r["what"] in arrays
-                and low <= int(r["line"]) <= last and same_file(path, r["file"])]
+        each = [r for r in rows if r["family"] == "numa" and r["verdict"] != "shared-line" and plain(r["what"]) in arrays
+                and (low if len(arrays) > 1 else line) <= int(r["line"]) <= last and same_file(path, r["file"])]
         if each:
             return each
     nearest = row_of(report, rows)
