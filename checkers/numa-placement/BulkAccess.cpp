@@ -12,6 +12,7 @@
 #include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
+#include "checkers/numa-placement/ArrayFlows.h"
 #include "checkers/numa-placement/ElementAccess.h"
 #include "checkers/numa-placement/LibraryFills.h"
 #include "checkers/numa-placement/ZeroFill.h"
@@ -135,8 +136,12 @@ private:
 
   void call(const CallExpr &Call) {
     const FunctionDecl *Callee = Call.getDirectCallee();
-    if (!Callee)
+    if (!Callee) {
+      BulkEvent &Event = add(BulkEvent::Call, team(), Call);
+      Event.Pointer = Call.getCallee();
+      Event.Arguments.append(Call.arg_begin(), Call.arg_end());
       return;
+    }
     noteLambdas(Call, *Callee);
     if (hasParallelPolicy(Call)) {
       // v.begin(), v.end()
@@ -310,7 +315,9 @@ private:
   /// Returns true if the threads of a work-sharing loop access the same element
   /// many times (BulkEvent::IsReused). The index depends only on the loops in
   /// Choosing. Another loop repeats the access if it is the work-sharing loop,
-  /// or is inside that loop and may have more than MaxRepeats iterations.
+  /// or is inside that loop and may have more than MaxRepeats iterations. A
+  /// loop up to an element of an array, as over the neighbours of a node, has
+  /// few.
   bool isReused(ArrayRef<const Stmt *> Choosing) const {
     const Stmt *Shared = nullptr; // The work-sharing loop.
     bool IsNext = false, Repeats = false;
@@ -326,7 +333,7 @@ private:
       if (std::exchange(IsNext, false)) {
         Shared = S;
         Repeats = !Chooses;
-      } else if (Shared && !Chooses) {
+      } else if (Shared && !Chooses && !hasElement(loopCondition(S))) {
         uint64_t Times = iterationsOf(S, Context).value_or(0);
         Repeats |= !Times || Times > MaxRepeats;
       }
@@ -343,28 +350,6 @@ private:
     return Found;
   }
 
-  /// Returns true if Index is read from another array, itself or by a variable,
-  /// and nothing in it steps on: `deltas[level[i]]`, but not
-  /// `rows[n * of[i] + j]`.
-  bool isLoadedIndex(const Expr *Index) const {
-    bool Loads = hasElement(Index), Steps = false;
-    forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *> Around) {
-      auto *Ref = dyn_cast<DeclRefExpr>(S);
-      auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
-      if (!Variable || isa<ParmVarDecl>(Variable) ||
-          llvm::any_of(Around, [](const Stmt *P) {
-            auto *E = dyn_cast<Expr>(P);
-            return E && elementIn(E);
-          }))
-        return;
-      for (const GivenValue *Value : Values.valuesOf(*Variable)) {
-        Steps |= Value->Kind != GivenValue::Assigned;
-        Loads |= Value->At.E && hasElement(Value->At.E);
-      }
-    });
-    return Loads && !Steps;
-  }
-
   void access(const Expr &Whole) {
     // A table of pointers is ignored: it is small compared with the memory that
     // the pointers lead to.
@@ -373,20 +358,21 @@ private:
     // Goes from the expression a[i][j] to a.
     SmallVector<const Stmt *, 4> Loops, Choosing;
     Variables Seen;
-    bool IsOfAlgorithm = false, IsGathered = false;
+    bool IsOfAlgorithm = false;
+    unsigned Rows = 0;
     const Expr *Base = &Whole;
     for (bool IsFirst = true;; IsFirst = false) {
       Base = stripped(Base);
       std::optional<ArrayElement> At = elementIn(Base);
       if (!At)
         break;
-      // Ignores an access through a table of pointers to rows: each row is an
-      // object of its own.
-      if (!IsFirst && !Base->getType()->isArrayType())
+      if (!IsFirst && Base->getType()->isPointerType())
+        ++Rows;
+      else if (!IsFirst && !Base->getType()->isArrayType() &&
+               !isOfStdClass(Base->getType(), {"vector", "array"}))
         return;
       Base = At->Base;
       collectLoops(At->Index, Choosing, Seen);
-      IsGathered |= isLoadedIndex(At->Index);
       forEachStmt(At->Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
         auto *Ref = dyn_cast<DeclRefExpr>(S);
         auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
@@ -399,7 +385,15 @@ private:
       });
     }
     const ValueDecl *Array = wholeArray(Base);
-    if (!Array || (Loops.empty() && !IsOfAlgorithm))
+    if (isa<CallExpr>(Base) && Base->getType()->isPointerType()) {
+      SmallVector<ArrayPath, 2> Returned = pathsOf(Base, Values);
+      if (Returned.size() == 1 && !Returned.front().IsAddress) {
+        Array = Returned.front().Root;
+        Rows += Returned.front().Rows;
+      }
+    }
+    collectLoops(Base, Choosing, Seen); // A pointer to a part of the array.
+    if (!Array || isStorage(*Array) || (Loops.empty() && !IsOfAlgorithm))
       return;
     if (Loops.size() == 1 && isOverThreads(*Loops.front()))
       return;
@@ -411,9 +405,11 @@ private:
     BulkEvent &Event =
         add(Written ? BulkEvent::Write : BulkEvent::Read, team(), Whole);
     Event.Array = Array;
+    Event.Rows = Rows;
+    Event.IsUpdate = Written && isUpdate(*Array);
     Event.IsZero = Written == &Whole && Loops.size() == 1 &&
                    isZeroFill(Parents, *Loops.front(), Context);
-    Event.IsReused = IsGathered || (!IsOfAlgorithm && isReused(Choosing));
+    Event.IsReused = !IsOfAlgorithm && isReused(Choosing);
     uint64_t Bytes = sizeOf(Whole);
     for (const Stmt *S : Parents)
       if (llvm::is_contained(Loops, S)) {
@@ -422,6 +418,26 @@ private:
         Bytes *= iterationsOf(S, Context).value_or(0);
       }
     Event.Bytes = IsOfAlgorithm ? 0 : Bytes;
+  }
+
+  /// Returns true if the assignment around the visited element reads elements
+  /// of Array.
+  bool isUpdate(const ValueDecl &Array) const {
+    for (const Stmt *S : llvm::reverse(Parents)) {
+      if (isa<UnaryOperator>(S))
+        return true;
+      auto *Assign = dyn_cast<BinaryOperator>(S);
+      if (!Assign)
+        continue;
+      bool Reads = Assign->isCompoundAssignmentOp();
+      forEachStmt(Assign->getRHS(),
+                  [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+                    auto *E = dyn_cast<Expr>(Below);
+                    Reads |= E && elementIn(E) && rootOf(E) == &Array;
+                  });
+      return Reads;
+    }
+    return false;
   }
 
   uint64_t sizeOf(const Expr &E) const {

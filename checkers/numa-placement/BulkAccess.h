@@ -41,16 +41,23 @@ struct BulkEvent {
   uint64_t Bytes = 0;
   /// True if a work-sharing loop uses each element many times: all threads read
   /// the whole array, as jW in the example, or an inner loop repeats the
-  /// access, as with iN, or the index is an element of another array. Such a
-  /// table is small compared with the other data.
+  /// access, as with iN. Such a table is small compared with the other data.
   ///   #pragma omp parallel for
   ///   for (i = 0; i < rows; i++)
   ///     for (j = 0; j < columns; j++)
   ///       d[i][j] = J[iN[i]][j] - J[i][jW[j]];
   bool IsReused = false;
+  /// The number of tables of pointers between Array and the elements: 1 for
+  /// `rows[i][j]` of pointers rows[i]. Each row is an object of its own.
+  unsigned Rows = 0;
+  /// True if the write depends on elements of the array, which another write
+  /// has set before: x[i] += y, x[i] = max(x[i], y).
+  bool IsUpdate = false;
   /// True if the write sets all bytes to zero, from the first element on.
   bool IsZero = false;
+  /// The function that is called; null if Pointer leads to it.
   const clang::FunctionDecl *Callee = nullptr;
+  const clang::Expr *Pointer = nullptr;
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };
 
@@ -61,9 +68,7 @@ bool isForTeam(const clang::FunctionDecl &F);
 /// Lists the reads and writes of array elements by the loops of Function, the
 /// library functions and vectors in it that write whole arrays, and its calls.
 /// The index of such an element contains a variable that a loop around the
-/// access changes. Ignores memory that is reached through a loaded pointer, as
-/// in a table of pointers to rows: each row is an object of its own. Ignores
-/// arrays that have an element for each thread, too.
+/// access changes. Ignores arrays that have an element for each thread.
 std::vector<BulkEvent> bulkEvents(const clang::FunctionDecl &Function,
                                   const UnitValues &Values,
                                   ThreadCounts &Counts,

@@ -28,12 +28,98 @@ bool isElementOfVector(const CXXOperatorCallExpr &Call) {
          isOfStdClass(Call.getArg(0)->getType(), {"vector", "array"});
 }
 
+/// Returns the only expression that Callee returns; null if it has several.
+static const Expr *onlyReturn(const FunctionDecl *Callee) {
+  const FunctionDecl *Definition = nullptr;
+  auto *Body = Callee && Callee->isDefined(Definition)
+                   ? dyn_cast_or_null<CompoundStmt>(Definition->getBody())
+                   : nullptr;
+  auto *Return = Body && !Body->body_empty()
+                     ? dyn_cast<ReturnStmt>(Body->body_back())
+                     : nullptr;
+  return Return ? Return->getRetValue() : nullptr;
+}
+
+bool isStorage(const ValueDecl &Field) {
+  auto *Class = dyn_cast<CXXRecordDecl>(Field.getDeclContext());
+  if (!isa<FieldDecl>(Field) || !Class)
+    return false;
+  return llvm::any_of(Class->methods(), [&](const CXXMethodDecl *Method) {
+    if (Method->getOverloadedOperator() != OO_Subscript &&
+        Method->getOverloadedOperator() != OO_Call)
+      return false;
+    const Expr *Result = stripped(onlyReturn(Method));
+    std::optional<ArrayElement> Element =
+        Result ? elementIn(Result) : std::nullopt;
+    return Element && rootOf(Element->Base) == &Field;
+  });
+}
+
+const Expr *objectOf(const CallExpr &Call) {
+  if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call))
+    return Member->getImplicitObjectArgument();
+  return isa<CXXOperatorCallExpr>(Call) &&
+                 isa_and_nonnull<CXXMethodDecl>(Call.getDirectCallee())
+             ? Call.getArg(0)
+             : nullptr;
+}
+
+/// Returns the parts of `at(a, i)` or `m(i, j)`, or `*at(a, i)`, of a function
+/// that returns a reference or pointer to an element of its parameter or of its
+/// object. The index is the call.
+static std::optional<ArrayElement> calledElement(const Expr *E) {
+  auto *Target = dyn_cast<UnaryOperator>(E);
+  auto *Call = dyn_cast<CallExpr>(Target && Target->getOpcode() == UO_Deref
+                                      ? stripped(Target->getSubExpr())
+                                      : E);
+  if (!Call || (!Target && !Call->isLValue()) || Call->getNumArgs() == 0)
+    return std::nullopt;
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  const Expr *Result =
+      Callee && !isOfStd(*Callee) ? stripped(onlyReturn(Callee)) : nullptr;
+  if (!Result)
+    return std::nullopt;
+  const Expr *Base = nullptr;
+  if (auto *Address = dyn_cast<UnaryOperator>(Result);
+      Target && Address && Address->getOpcode() == UO_AddrOf)
+    Result = stripped(Address->getSubExpr());
+  if (auto *Sum = dyn_cast<BinaryOperator>(Result);
+      Target && Sum && Sum->getOpcode() == BO_Add) {
+    while (Sum && Sum->getOpcode() == BO_Add) {
+      Base = Sum->getLHS();
+      Sum = dyn_cast<BinaryOperator>(stripped(Base));
+    }
+  } else if (std::optional<ArrayElement> Element = elementIn(Result)) {
+    Base = Element->Base;
+  }
+  if (!Base)
+    return std::nullopt;
+  auto *Ref = dyn_cast<DeclRefExpr>(stripped(Base));
+  auto *Parameter = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
+  if (!Parameter) {
+    auto *Member = dyn_cast<MemberExpr>(stripped(Base));
+    if (!Member)
+      return std::nullopt;
+    if (isStorage(*Member->getMemberDecl()))
+      if (const Expr *Object = objectOf(*Call))
+        Base = Object;
+    return ArrayElement{Base, Call};
+  }
+  unsigned I = Parameter->getFunctionScopeIndex();
+  I += isa<CXXOperatorCallExpr>(Call) && isa<CXXMethodDecl>(Callee);
+  return I < Call->getNumArgs()
+             ? std::optional(ArrayElement{Call->getArg(I), Call})
+             : std::nullopt;
+}
+
 std::optional<ArrayElement> elementIn(const Expr *E) {
   if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
     return ArrayElement{Subscript->getBase(), Subscript->getIdx()};
   auto *Operator = dyn_cast<CXXOperatorCallExpr>(E);
   if (Operator && isElementOfVector(*Operator))
     return ArrayElement{Operator->getArg(0), Operator->getArg(1)};
+  if (std::optional<ArrayElement> Called = calledElement(E))
+    return Called;
   auto *Target = dyn_cast<UnaryOperator>(E);
   auto *Sum = Target && Target->getOpcode() == UO_Deref
                   ? dyn_cast<BinaryOperator>(stripped(Target->getSubExpr()))

@@ -26,9 +26,18 @@ bool isElementOfVector(const clang::CXXOperatorCallExpr &Call);
 struct ArrayElement {
   const clang::Expr *Base, *Index;
 };
-/// Returns the parts of a[i], of an array or a std::vector or std::array, and
-/// of *(a + i).
+/// Returns the parts of a[i], of an array or a std::vector or std::array, of
+/// *(a + i), and of m(i, j) or *at(a, i) if a function returns the element; its
+/// call stands for the index then.
 std::optional<ArrayElement> elementIn(const clang::Expr *E);
+
+/// Returns true if Field is the array or vector of a container class: elements
+/// of it are what operator[] or operator() of its class returns. An object of
+/// such a class stands for its array, as a std::vector does.
+bool isStorage(const clang::ValueDecl &Field);
+
+/// Returns the object of a call of a member function; null if it is none.
+const clang::Expr *objectOf(const clang::CallExpr &Call);
 
 /// Returns true if the expression in Parents is a part of a larger subscript
 /// expression: a[i] in a[i][j].

@@ -12,7 +12,9 @@
 #include "checkers/common/Loops.h"
 #include "checkers/common/ProgramFacts.h"
 #include "checkers/common/SourceText.h"
+#include "checkers/numa-placement/ArrayFlows.h"
 #include "checkers/numa-placement/ArrayObjects.h"
+#include "checkers/numa-placement/ArraySizes.h"
 #include "checkers/numa-placement/ElementAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
 #include "checkers/numa-placement/ZeroFill.h"
@@ -28,8 +30,6 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Minimum bytes of a reported array, 16 pages: smaller ones share pages.
-constexpr uint64_t LeastBytes = 64 * 1024;
 /// Maximum call depth, and maximum number of events of one program: somewhat
 /// more than the largest unit of NPB needs.
 constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
@@ -39,7 +39,8 @@ constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
 class Simulation {
 public:
   Simulation(const UnitValues &Values, const ASTContext &Context)
-      : Values(Values), Context(Context), Names(Values) {
+      : Values(Values), Context(Context), Names(Values),
+        Sizes(Values, Context) {
     ThreadCounts Counts(Values, Context);
     for (const FunctionDecl *F : Values.functions())
       Events[F] = bulkEvents(*F, Values, Counts, Context);
@@ -121,6 +122,8 @@ private:
       if (!Left)
         break;
       --Left;
+      if (Event.Rows)
+        continue; // Each row is an object of its own.
       Team By = Event.By == Team::Callers ? Around : Event.By;
       if (Event.Kind != BulkEvent::Call) {
         ArrayObjects::Objects Arrays = Names.objectsOf(Event.Array, Bound);
@@ -131,6 +134,8 @@ private:
             access(*Array, Event, By);
         continue;
       }
+      if (!Event.Callee)
+        continue;
       const FunctionDecl *Callee = definitionOf(Event.Callee);
       Bindings Passed;
       for (auto [I, Argument] : llvm::enumerate(Event.Arguments)) {
@@ -186,12 +191,14 @@ private:
     return Event.IsZero && isMallocOf(*Event.At.In, Array, Values);
   }
 
-  std::string nameOf(const ValueDecl &Array) const;
   bool isDropped(const BulkEvent &Event, const ValueDecl &Array) const {
-    return isSmall(Event) || Placed.contains(&Array) || isSmall(Array) ||
-           isOfThread(Array);
+    return Sizes.isSmall(Event) || Placed.contains(&Array) ||
+           Sizes.isSmall(Array) || isOfThread(Array);
   }
-  llvm::json::Object fact(const BulkEvent &Event, const ValueDecl &Array) const;
+  llvm::json::Object fact(const BulkEvent &Event, const ValueDecl *Array,
+                          const ArrayNames &Name) const;
+  llvm::json::Object callFact(const BulkEvent &Event, const Bindings &Own,
+                              const ArrayNames &Name) const;
 
   /// Returns true if each thread has an array of its own by this name.
   static bool isOfThread(const ValueDecl &Array) {
@@ -221,62 +228,6 @@ private:
                     (Value->At.E && isAllocation(Value->At.E));
            });
   }
-  /// Returns true if the event is about few bytes, by its loop or by the bounds
-  /// of a parameter: `double x[4000]`.
-  bool isSmall(const BulkEvent &Event) const {
-    auto *Parameter = dyn_cast_or_null<ParmVarDecl>(Event.Array);
-    return (Event.Bytes && Event.Bytes < LeastBytes) ||
-           (Parameter && isSmall(Parameter->getOriginalType()));
-  }
-  bool isSmall(QualType T) const {
-    return T->isConstantArrayType() &&
-           uint64_t(Context.getTypeSizeInChars(T).getQuantity()) < LeastBytes;
-  }
-  bool isSmall(const ValueDecl &Array) const {
-    QualType T = Array.getType();
-    // On the stack, of which a thread has some megabytes.
-    if (T->isVariableArrayType() ||
-        llvm::any_of(Values.valuesOf(Array), [](const GivenValue *Value) {
-          return Value->At.E && identifierOf(calleeOf(stripped(Value->At.E)))
-                                    .ends_with("alloca");
-        }))
-      return true;
-    if (!T->isPointerType())
-      return isSmall(T);
-    SmallVector<const Expr *, 2> Blocks;
-    for (const GivenValue *Value : Values.valuesOf(Array))
-      if (Value->Kind == GivenValue::Assigned)
-        Blocks.push_back(Value->At.E);
-    if (auto *Variable = dyn_cast<VarDecl>(&Array);
-        Variable && Variable->hasGlobalStorage() &&
-        Variable->getAnyInitializer())
-      Blocks.push_back(Variable->getAnyInitializer());
-    return !Blocks.empty() && llvm::all_of(Blocks, [&](const Expr *E) {
-      return isNewBlock(E) && blockSize(*stripped(E)) &&
-             blockSize(*stripped(E)) < LeastBytes;
-    });
-  }
-
-  /// Returns the size of a new block; 0 if it is not known.
-  uint64_t blockSize(const Expr &Block) const {
-    // Up to 32 bits, so that no product overflows.
-    auto Constant = [&](const Expr *E) -> uint64_t {
-      return std::max<int64_t>(0, smallConstant(E, Context).value_or(0));
-    };
-    if (auto *New = dyn_cast<CXXNewExpr>(&Block))
-      return New->getArraySize()
-                 ? Constant(*New->getArraySize()) *
-                       Context.getTypeSizeInChars(New->getAllocatedType())
-                           .getQuantity()
-                 : 0;
-    auto &Call = cast<CallExpr>(Block);
-    if (Call.getNumArgs() == 1)
-      return Constant(Call.getArg(0));
-    if (Call.getDirectCallee()->getName() == "calloc" && Call.getNumArgs() == 2)
-      return Constant(Call.getArg(0)) * Constant(Call.getArg(1));
-    return Call.getNumArgs() == 2 ? Constant(Call.getArg(1)) : 0;
-  }
-
   /// Records that the program chooses the nodes of the memory that Call gets as
   /// an argument. The check then does not report this memory.
   void notePlaced(const CallExpr &Call) {
@@ -293,6 +244,7 @@ private:
   const UnitValues &Values;
   const ASTContext &Context;
   ArrayObjects Names;
+  ArraySizes Sizes;
   llvm::MapVector<const FunctionDecl *, std::vector<BulkEvent>> Events;
   llvm::DenseSet<const FunctionDecl *> Called; ///< By others of the unit.
   llvm::DenseSet<const FunctionDecl *> ForTeams;
@@ -327,8 +279,8 @@ llvm::DenseSet<const FunctionDecl *> Simulation::calledByTeams() const {
 /// block of Array, or the elements of a vector that gets its size.
 bool Simulation::isFillOfNew(const BulkEvent &Event,
                              const ValueDecl &Array) const {
-  if (Event.Kind != BulkEvent::Write || Event.By == Team::All || !Event.Loop ||
-      isOfCalloc(Event, Array))
+  if (Event.Kind != BulkEvent::Write || !Event.Loop ||
+      (Event.By != Team::All && isOfCalloc(Event, Array)))
     return false;
   if (!Array.getType().getNonReferenceType()->isPointerType())
     return isa<CXXMemberCallExpr, CXXConstructExpr>(Event.At.E);
@@ -347,7 +299,7 @@ void Simulation::connectNewBlocks() {
   for (auto &[F, List] : Events)
     for (const BulkEvent &Event : List)
       if (Event.Kind != BulkEvent::Call && Event.By == Team::All &&
-          !Event.IsReused)
+          !Event.IsReused && !Event.Rows)
         for (const ValueDecl *Object : Names.objectsOf(Event.Array, Bindings()))
           Uses.try_emplace(Object, &Event);
   llvm::DenseSet<const FunctionDecl *> InTeams = calledByTeams();
@@ -360,12 +312,13 @@ void Simulation::connectNewBlocks() {
         noteWritten(Event, Written);
         continue;
       }
-      const ValueDecl *Object = Names.objectOf(Event.Array, Bindings());
+      const ValueDecl *Object =
+          Event.Rows ? nullptr : Names.objectOf(Event.Array, Bindings());
       if (!Object || !Written.insert(Object).second)
         continue;
       const BulkEvent *Use = Uses.lookup(Object);
-      if (!Use || Use->At.In == F || isDropped(Event, *Object) ||
-          !isFillOfNew(Event, *Object))
+      if (!Use || Use->At.In == F || Event.By == Team::All ||
+          isDropped(Event, *Object) || !isFillOfNew(Event, *Object))
         continue;
       auto [Report, IsNew] =
           Found.try_emplace(Event.Loop, SerialFill{Event, *Use, {}});
@@ -381,9 +334,9 @@ void Simulation::noteWritten(const BulkEvent &Event,
   const FunctionDecl *Callee = definitionOf(Event.Callee);
   if (auto List = Events.find(Callee); Callee && List != Events.end()) {
     for (const BulkEvent &Each : List->second)
-      if (Each.Kind == BulkEvent::Write)
+      if (Each.Kind == BulkEvent::Write && !Each.Rows)
         Written.insert(Names.objectOf(Each.Array, Bindings()));
-  } else if (!Callee) {
+  } else if (Event.Callee && !Callee) {
     for (const Expr *Argument : Event.Arguments)
       if (const ValueDecl *Root = rootOf(Argument);
           Root && !isLoaded(*Argument))
@@ -391,32 +344,64 @@ void Simulation::noteWritten(const BulkEvent &Event,
   }
 }
 
-std::string Simulation::nameOf(const ValueDecl &Array) const {
-  if (auto *Parameter = dyn_cast<ParmVarDecl>(&Array))
-    return "#" + std::to_string(Parameter->getFunctionScopeIndex());
-  auto *Variable = dyn_cast<VarDecl>(&Array);
-  if (!Variable || Variable->hasGlobalStorage())
-    return ProgramFacts::nameOf(Array);
-  return Array.getNameAsString() + "@" +
-         ProgramFacts::placeOf(Array.getLocation(), Context.getSourceManager());
-}
-
+/// Describes a read or write of Array, which is null if the unit does not know
+/// the array that Event.Array stands for.
 llvm::json::Object Simulation::fact(const BulkEvent &Event,
-                                    const ValueDecl &Array) const {
+                                    const ValueDecl *Array,
+                                    const ArrayNames &Name) const {
   const SourceManager &SM = Context.getSourceManager();
-  llvm::json::Object Fact{{"of", nameOf(Array)},
-                          {"name", Event.Array->getName()}};
+  llvm::json::Object Fact{{"name", Event.Array->getName()}};
+  std::string Own = Name.of({Event.Array, Event.Rows});
+  std::string Of = Array && !Event.Rows ? Name.of(*Array) : "";
+  if (!Of.empty())
+    Fact["of"] = Of;
+  if (Own != Of)
+    Fact["by-name"] = std::move(Own);
   ProgramFacts::addPlace(Fact, Event.At.E->getBeginLoc(), SM);
   if (Event.Kind == BulkEvent::Write && Event.Loop)
     Fact["fill"] = ProgramFacts::placeOf(Event.Loop->getBeginLoc(), SM);
   if (Event.IsReused)
     Fact["reused"] = true;
-  if (isFillOfNew(Event, Array))
+  if (Event.IsUpdate)
+    Fact["update"] = true;
+  if (Array && isFillOfNew(Event, *Array))
     Fact["new"] = true;
   return Fact;
 }
 
+llvm::json::Object Simulation::callFact(const BulkEvent &Event,
+                                        const Bindings &Own,
+                                        const ArrayNames &Name) const {
+  auto Named = [](const std::string &Text) {
+    return Text.empty() ? llvm::json::Value(nullptr) : llvm::json::Value(Text);
+  };
+  llvm::json::Object Fact;
+  llvm::json::Array With, ByName;
+  bool Differ = false;
+  for (const Expr *Argument : Event.Arguments) {
+    const ValueDecl *Root = isLoaded(*Argument) ? nullptr : rootOf(Argument);
+    const ValueDecl *Object = Root ? Names.objectOf(Root, Own) : nullptr;
+    std::string Of = Object ? Name.of(*Object) : "";
+    std::string Itself =
+        Argument->getType()->isArithmeticType() ? "" : Name.of(*Argument);
+    Differ |= Of != Itself;
+    With.push_back(Named(Of));
+    ByName.push_back(Named(Itself));
+  }
+  if (Event.Callee) {
+    Fact["of"] = ProgramFacts::nameOf(*Event.Callee);
+    Fact["with"] = std::move(With);
+  } else {
+    Fact["through"] = Name.of(*Event.Pointer);
+  }
+  if (Differ || !Event.Callee)
+    Fact["by-name"] = std::move(ByName);
+  return Fact;
+}
+
 void Simulation::tell(ProgramFacts &Program, SerialFills &Candidates) {
+  ArrayNames Name(Values, Context.getSourceManager());
+  auto Flows = Name.flows();
   llvm::DenseSet<const ValueDecl *> Told;
   for (auto &[F, List] : Events) {
     std::string Function = ProgramFacts::nameOf(*F);
@@ -428,27 +413,20 @@ void Simulation::tell(ProgramFacts &Program, SerialFills &Candidates) {
     for (const BulkEvent &Event : List) {
       llvm::json::Object Fact;
       if (Event.Kind == BulkEvent::Call) {
-        llvm::json::Array With;
-        for (const Expr *Argument : Event.Arguments) {
-          const ValueDecl *Root =
-              isLoaded(*Argument) ? nullptr : rootOf(Argument);
-          const ValueDecl *Object = Root ? Names.objectOf(Root, Own) : nullptr;
-          With.push_back(Object ? llvm::json::Value(nameOf(*Object)) : nullptr);
-        }
-        Fact["of"] = ProgramFacts::nameOf(*Event.Callee);
-        Fact["with"] = std::move(With);
+        Fact = callFact(Event, Own, Name);
       } else {
         const ValueDecl *Array = Names.objectOf(Event.Array, Own);
-        if (!Array || isSmall(Event) || isOfThread(*Array))
+        const ValueDecl &Known = Array ? *Array : *Event.Array;
+        if (Sizes.isSmall(Event) || isOfThread(Known))
           continue;
-        if (Told.insert(Array).second &&
-            (isSmall(*Array) || Placed.contains(Array)))
-          Program.tell(llvm::json::Object{{"placed", nameOf(*Array)}});
+        if (Told.insert(&Known).second &&
+            (Sizes.isSmall(Known) || Placed.contains(&Known)))
+          Program.tell(llvm::json::Object{{"placed", Name.of(Known)}});
         bool IsWrite = Event.Kind == BulkEvent::Write;
         if (Event.By != Team::All &&
-            (IsWrite ? isOfCalloc(Event, *Array) : Event.By == Team::One))
+            (IsWrite ? isOfCalloc(Event, Known) : Event.By == Team::One))
           continue;
-        Fact = fact(Event, *Array);
+        Fact = fact(Event, Array, Name);
         if (IsWrite && Event.Loop && Event.By != Team::All &&
             !Found.contains(Event.Loop)) {
           SerialFill &Fill = Candidates[Event.Loop];
@@ -465,9 +443,12 @@ void Simulation::tell(ProgramFacts &Program, SerialFills &Candidates) {
                                            : "callers";
       Does.push_back(std::move(Fact));
     }
+    llvm::json::Object Record{{"function", Function},
+                              {"events", std::move(Does)}};
+    if (auto Own = Flows.find(F); Own != Flows.end())
+      Record["flows"] = std::move(Own->second);
     if (!Function.empty())
-      Program.tell(llvm::json::Object{{"function", Function},
-                                      {"events", std::move(Does)}});
+      Program.tell(std::move(Record));
   }
 }
 

@@ -96,6 +96,14 @@ public:
         assign(*Binary);
       return;
     }
+    if (auto *Return = dyn_cast<ReturnStmt>(S)) {
+      if (Return->getRetValue() && llvm::none_of(Around, [](const Stmt *P) {
+            return isa<LambdaExpr>(P);
+          }))
+        add(Into.Returned[In.getCanonicalDecl()], GivenValue::Assigned,
+            Return->getRetValue());
+      return;
+    }
     if (auto *Unary = dyn_cast<UnaryOperator>(S)) {
       if (Unary->isIncrementDecrementOp())
         set(Unary->getSubExpr(), GivenValue::Stepped, nullptr);
@@ -112,6 +120,18 @@ public:
         if (Parameter->getDeclContext() == &In && isCallable(*Parameter) &&
             llvm::any_of(Around, [&](const Stmt *P) { return isTeam(P); }))
           Into.Callers.insert(In.getCanonicalDecl());
+  }
+
+  /// Records the values that a constructor gives to fields before its body.
+  void initialize(const CXXConstructorDecl &Constructor) {
+    for (const CXXCtorInitializer *Each : Constructor.inits()) {
+      const FieldDecl *Field = Each->getMember();
+      if (!Each->isWritten() || !Field || isa<InitListExpr>(Each->getInit()))
+        continue;
+      add(Into.Given[Field], GivenValue::Assigned, Each->getInit());
+      if (leadsToArray(Field->getType()))
+        Into.Flows.push_back({&In, nullptr, Field, false, Each->getInit()});
+    }
   }
 
 private:
@@ -149,7 +169,13 @@ private:
         Binary.getRHS());
   }
 
+  static bool leadsToArray(QualType T) {
+    return T->isPointerType() || T->isReferenceType();
+  }
+
   void set(const Expr *To, GivenValue::How How, const Expr *Value) {
+    if (How == GivenValue::Assigned && leadsToArray(To->getType()))
+      Into.Flows.push_back({&In, To, nullptr, false, Value});
     if (const ValueDecl *Named = nameOf(To)) {
       add(Into.Given[Named], How, Value);
       if (How == GivenValue::Assigned)
@@ -165,13 +191,18 @@ private:
     if (!Value)
       return;
     add(Into.Given[&Variable], GivenValue::Assigned, Value);
+    if (leadsToArray(Variable.getType()))
+      Into.Flows.push_back({&In, nullptr, &Variable, false, Value});
     if (Variable.getType()->isReferenceType())
       unknown(Value);
     aggregate(Value);
     auto *List = dyn_cast<InitListExpr>(stripped(Value));
     if (List && Variable.getType()->isArrayType())
-      for (const Expr *Element : List->inits())
+      for (const Expr *Element : List->inits()) {
         add(Into.Elements[&Variable], GivenValue::Assigned, Element);
+        if (leadsToArray(Element->getType()))
+          Into.Flows.push_back({&In, nullptr, &Variable, true, Element});
+      }
   }
 
   /// Assigns the values of an initializer list such as `{i, n}` to the fields.
@@ -189,7 +220,10 @@ private:
     for (const FieldDecl *Field : Record->fields()) {
       if (I >= List->getNumInits())
         break;
-      add(Into.Given[Field], GivenValue::Assigned, List->getInit(I++));
+      const Expr *Value = List->getInit(I++);
+      add(Into.Given[Field], GivenValue::Assigned, Value);
+      if (leadsToArray(Field->getType()))
+        Into.Flows.push_back({&In, nullptr, Field, false, Value});
     }
   }
 
@@ -309,6 +343,8 @@ void UnitValues::add(const FunctionDecl &Function) {
     return;
   Functions.push_back(&Function);
   Collector Into(*this, Function);
+  if (auto *Constructor = dyn_cast<CXXConstructorDecl>(&Function))
+    Into.initialize(*Constructor);
   forEachStmtAndLambda(Function.getBody(),
                        [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
                          Into.visit(S, Parents);
@@ -330,6 +366,13 @@ UnitValues::ValueRefs UnitValues::valuesOf(const ValueDecl &Of) const {
       append(Found, Passed,
              std::pair(Function->getCanonicalDecl(),
                        Parameter->getFunctionScopeIndex()));
+  return Found;
+}
+
+UnitValues::ValueRefs
+UnitValues::returnsOf(const FunctionDecl &Function) const {
+  ValueRefs Found;
+  append(Found, Returned, Function.getCanonicalDecl());
   return Found;
 }
 

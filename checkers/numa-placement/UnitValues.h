@@ -59,6 +59,21 @@ public:
   /// to the memory that the pointer Of points to.
   ValueRefs elementsOf(const clang::ValueDecl &Of) const;
 
+  /// Returns the expressions that Function returns.
+  ValueRefs returnsOf(const clang::FunctionDecl &Function) const;
+
+  /// A value that the function In gives to a pointer or reference.
+  struct Flow {
+    const clang::FunctionDecl *In;
+    /// What is assigned; null if it is Variable, or an element of Variable.
+    const clang::Expr *To = nullptr;
+    const clang::ValueDecl *Variable = nullptr;
+    bool IsElement = false;
+    const clang::Expr *From = nullptr;
+  };
+  /// All values that the unit gives to pointers and references.
+  llvm::ArrayRef<Flow> flows() const { return Flows; }
+
   llvm::ArrayRef<const clang::FunctionDecl *> functions() const {
     return Functions;
   }
@@ -81,6 +96,8 @@ private:
   /// first declaration and the index of the parameter.
   llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
       Passed;
+  llvm::DenseMap<const clang::FunctionDecl *, Values> Returned;
+  std::vector<Flow> Flows;
   llvm::DenseSet<const clang::FunctionDecl *> Known;
   llvm::DenseSet<const clang::FunctionDecl *> Callers; ///< callsInThreads
   std::vector<const clang::FunctionDecl *> Functions;

@@ -7,14 +7,19 @@ As the check serial-init does within a unit (FirstWriter.cpp): each function tha
 calls is a start. The first write decides where the pages of an array lie.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from vfriendly import sharing
 
 Fact = dict[str, Any]
 # Maximum depth of calls, and of events that are followed from one start: as in the check.
 DEEPEST, MOST_EVENTS = 8, 100_000
 ALL, CALLERS = "all", "callers"
+# A name that only its own unit knows, and what follows it: `()` or `[]`.
+_STATIC = re.compile(r"(&?static:[^\[(]*)(.*)")
 
 
 @dataclass(frozen=True)
@@ -35,75 +40,52 @@ class Arrays:
 
     def __init__(self) -> None:
         self._functions: dict[str, list[Fact]] = {}
+        self._flows: dict[str, list[sharing.Flow]] = {}
         self._placed: set[str] = set()
 
     def add(self, unit: str, fact: Fact) -> None:
         def of_unit(name: Any) -> str | None:
             if not isinstance(name, str) or not name:
                 return None
-            return f"{name} {unit}" if name.startswith("static:") else name
+            found = _STATIC.match(name)
+            return f"{found[1]} {unit}{found[2]}" if found else name
+
+        def all_of_unit(names: Any) -> list[str | None]:
+            return [of_unit(n) for n in names] if isinstance(names, list) else []
 
         if placed := of_unit(fact.get("placed")):
             self._placed.add(placed)
         name, events = of_unit(fact.get("function")), fact.get("events")
-        if not name or not isinstance(events, list):
+        if not name or not isinstance(events, list) or name in self._functions:
             return
         told = []
         for event in events:
-            if isinstance(event, dict) and (of := of_unit(event.get("of"))):
-                passed = event.get("with")
-                told.append({**event, "of": of,
-                             "with": [of_unit(a) for a in passed] if isinstance(passed, list) else []})
-        self._functions.setdefault(name, told)
+            if isinstance(event, dict):
+                event = {**event, "with": all_of_unit(event.get("with"))}
+                for key in ("of", "through", "by-name"):
+                    if key in event:
+                        event[key] = all_of_unit(event[key]) if isinstance(event[key], list) else of_unit(event[key])
+                told.append(event)
+        self._functions[name] = told
+        flows = fact.get("flows")
+        pairs = [all_of_unit(pair) for pair in flows] if isinstance(flows, list) else []
+        self._flows[name] = [(p[0], p[1]) for p in pairs if len(p) == 2 and p[0] and p[1]]
 
     def serial_fills(self) -> dict[str, Use]:
         """Returns `PLACE NAME` of loops that fill arrays serially, each with a use by threads in another function."""
         if not any(e.get("by") == ALL for events in self._functions.values() for e in events):
             return {}
-        found = self._new_blocks()
-        called = {e["of"] for name, events in self._functions.items()
-                  for e in events if e.get("do") == "call" and e["of"] != name}
+        found = {}
+        functions = {name: sharing.Function(events, self._flows[name]) for name, events in self._functions.items()}
+        for fill, use in sharing.serial_fills(functions, {p for p in self._placed if not sharing.is_own(p)}):
+            found.setdefault(_filled(fill) or "", _use(use))
+        called = {e.get("of") for name, events in self._functions.items()
+                  for e in events if e.get("do") == "call" and e.get("of") != name}
         for name in self._functions:
             if name not in called:
                 for fill, use in _Run(self._functions, self._placed).fills(name):
                     found.setdefault(fill, use)
         return found
-
-    def _new_blocks(self) -> dict[str, Use]:
-        """Returns the fills of new blocks by their own functions: any use by threads of another comes later."""
-        uses: dict[str, tuple[str, Use]] = {}
-        in_teams, waiting = set[str](), list[str]()
-        for name, events in self._functions.items():
-            for event in events:
-                if event.get("by") == ALL and event.get("do") == "call":
-                    waiting.append(event["of"])
-                elif event.get("by") == ALL and not event.get("reused") and _is_of_program(event["of"]):
-                    uses.setdefault(event["of"], (name, _use(event)))
-        while waiting:
-            if (name := waiting.pop()) not in in_teams:
-                in_teams.add(name)
-                waiting += [e["of"] for e in self._functions.get(name, ()) if e.get("do") == "call"]
-        found = {}
-        for name, events in self._functions.items():
-            written = set[str]()
-            for event in events if name not in in_teams else ():
-                of, fill = event["of"], _filled(event)
-                if event.get("do") == "call":
-                    written.update(e["of"] for e in self._functions.get(of, ()) if e.get("do") == "write")
-                    if of not in self._functions:
-                        written.update(a for a in event["with"] if a)
-                elif of not in written:
-                    written.add(of)
-                    used = uses.get(of)
-                    if used and used[0] != name and event.get("new") and fill \
-                            and of not in self._placed:
-                        found[fill] = used[1]
-        return found
-
-
-def _is_of_program(name: str) -> bool:
-    """Returns True for a variable or field that all functions know by this name: not a parameter or a local."""
-    return "@" not in name and not name.startswith("#")
 
 
 def _filled(event: Fact) -> str | None:
@@ -138,6 +120,8 @@ class _Run:
                 break
             self._left -= 1
             by = around if event.get("by") == CALLERS else str(event.get("by"))
+            if not event.get("of"):
+                continue
             if event.get("do") == "call":
                 passed = [bound.get(a, a) if a is not None else None for a in event["with"]]
                 if event["of"] in self._functions:

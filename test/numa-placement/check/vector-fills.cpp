@@ -198,11 +198,14 @@ struct Words {
   }
 };
 
-// Not reported: a table that an element of another array chooses from.
+// What an element of another array chooses from may be as large.
 struct Mesh {
   std::vector<double> Widths, Areas;
   std::vector<int> Level;
   void make(long Levels) {
+    // CHECK: :[[@LINE+3]]:5: warning: one thread fills 'Widths'
+    // CHECK: note: threads use 'Widths' here
+    // CHECK: note: no fix:
     Widths.resize(Levels);
     for (long I = 0; I < Levels; ++I)
       Widths[I] = 1.0 / (1 << I);
