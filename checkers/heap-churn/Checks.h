@@ -54,8 +54,11 @@ private:
   void finish(clang::ASTContext &Context) override;
   void reportBlock(const LoweredBlock &Block);
   void reportOfCall(const LoweredBlock &Block);
+  bool reportMaker(const clang::Expr &Site, HeapCalls &Heap,
+                   llvm::StringRef Often, llvm::StringRef Remedy);
   void reportPair(const clang::FunctionDecl &In, const OwnerPair &Pair);
   void reportLocals(const clang::FunctionDecl &F);
+  void reportLifetimes(const clang::FunctionDecl &F);
   bool isReported(const clang::Stmt *Site, const FunctionView &View) const;
 
   /// What a report about a function says of the loop that calls it.

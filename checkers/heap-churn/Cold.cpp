@@ -27,11 +27,11 @@ static constexpr int64_t FewIterations = 16;
 
 static bool isColdWord(StringRef Word) {
   static const llvm::StringSet<> Words{
-      "init",    "initialize", "initialise", "deinit",   "uninit",
-      "setup",   "config",     "configure",  "cfg",      "conf",
-      "startup", "bootstrap",  "shutdown",   "teardown", "fini",
-      "usage",   "help",       "getopt",     "options",  "opts",
-      "cmdline", "argv",       "args",       "selftest", "unittest"};
+      "init",     "initialize", "initialise", "deinit",  "uninit",  "setup",
+      "config",   "configure",  "cfg",        "conf",    "startup", "bootstrap",
+      "shutdown", "teardown",   "fini",       "usage",   "help",    "getopt",
+      "options",  "opts",       "repair",     "cmdline", "argv",    "args",
+      "selftest", "unittest"};
   return Words.contains(Word);
 }
 
@@ -122,17 +122,48 @@ static bool takesLong(const Stmt *Loop, const FunctionView &View) {
   return Long;
 }
 
-bool isCold(const Stmt *Loop, const FunctionView &View) {
-  if (isColdFunction(View.Function) || (Loop && takesLong(Loop, View)))
-    return true;
+/// Returns true if Loop and all loops around it iterate a few times only.
+static bool isFew(const Stmt *Loop, const FunctionView &View) {
   bool Few = true;
-  for (; Loop; Loop = View.loopAround(*Loop)) {
-    if (isOverArguments(Loop, View))
-      return true;
+  for (; Loop; Loop = View.loopAround(*Loop))
     Few &= iterationsOf(Loop, View.Context).value_or(FewIterations + 1) <=
            FewIterations;
-  }
   return Few;
+}
+
+bool isSeldom(const Stmt *Loop, const FunctionView &View) {
+  if (isColdFunction(View.Function) || (Loop && takesLong(Loop, View)))
+    return true;
+  for (; Loop; Loop = View.loopAround(*Loop))
+    if (isOverArguments(Loop, View))
+      return true;
+  return false;
+}
+
+bool isCold(const Stmt *Loop, const FunctionView &View) {
+  return isSeldom(Loop, View) || isFew(Loop, View);
+}
+
+bool readsAll(const FunctionView &View) {
+  auto Reads = [](const Stmt *S) {
+    return llvm::is_contained({"fread", "fgets", "fgetc", "getc", "getline",
+                               "read", "pread", "readline", "fscanf"},
+                              identifierOf(calleeOf(S)));
+  };
+  return llvm::any_of(View.loops(), [&](const Stmt *Loop) {
+    bool Found = false;
+    forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      Found |= Reads(S);
+    });
+    forEachStmt(
+        loopCondition(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+          auto *Assign = dyn_cast<BinaryOperator>(S);
+          Found |=
+              Reads(S) || (Assign && Assign->getOpcode() == BO_Assign &&
+                           isa<CallExpr>(Assign->getRHS()->IgnoreParenCasts()));
+        });
+    return Found;
+  });
 }
 
 /// Returns true if each call of the callee returns the same constant.
@@ -166,6 +197,14 @@ bool isRetry(const Stmt *Loop, const FunctionView &View) {
   std::optional<StmtSet> Writes = Flag ? View.writesOf(*Flag) : std::nullopt;
   if (!Writes)
     return false;
+  // A loop that tries again sets it in each iteration, whatever happens, and
+  // one that works until it is told to end does so under a condition.
+  auto IsSure = [&](const Stmt *Write) {
+    for (const Stmt *P = View.parent(Write); P != Loop; P = View.parent(P))
+      if (!P || !(isa<CompoundStmt>(P) || isa<Expr>(P)))
+        return false;
+    return true;
+  };
   bool Sets = false;
   for (const Stmt *Write : *Writes) {
     if (!View.isWithin(Write, Loop))
@@ -177,7 +216,7 @@ bool isRetry(const Stmt *Loop, const FunctionView &View) {
     if (!constantOf(Assign->getRHS(), View.Context) &&
         !(Call && returnsConstant(*Call, View.Context)))
       return false;
-    Sets = true;
+    Sets |= IsSure(Write);
   }
   return Sets;
 }

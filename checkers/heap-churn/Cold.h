@@ -20,6 +20,15 @@ namespace vfriendly::tidy {
 /// to suppress a report.
 bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 
+/// Returns true for the same reasons but the number of iterations: a loop with
+/// a few of them in a function that a loop calls runs often.
+bool isSeldom(const clang::Stmt *Loop, const FunctionView &View);
+
+/// Returns true if each call of the function reads a file, or a list of unknown
+/// length, to its end: beside that, a block that the call takes once costs
+/// little.
+bool readsAll(const FunctionView &View);
+
 /// Returns true if the attributes or the name of F say that it seldom runs.
 bool isColdFunction(const clang::FunctionDecl &F);
 

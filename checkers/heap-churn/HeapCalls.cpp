@@ -114,6 +114,13 @@ std::optional<bool> nullTest(const Expr *Condition, const VarDecl &Variable,
   return std::nullopt;
 }
 
+static bool isNull(const Expr *E) {
+  E = E->IgnoreParenCasts();
+  auto *Number = dyn_cast<clang::IntegerLiteral>(E);
+  return isa<GNUNullExpr, CXXNullPtrLiteralExpr>(E) ||
+         (Number && Number->getValue().isZero());
+}
+
 std::optional<HeapCall> HeapCalls::match(const Expr *E) {
   HeapCall Call;
   Call.Site = E;
@@ -155,6 +162,8 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
   Call.Callee = Callee;
   if (Call.Op != HeapOp::Allocate && !Call.Pointer)
     return std::nullopt;
+  if (Call.Op == HeapOp::Resize && isNull(Call.Pointer))
+    Call.Op = HeapOp::Allocate; // realloc(NULL, n)
   return Call;
 }
 

@@ -10,9 +10,15 @@
 
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/HeapWrappers.h"
+#include "checkers/heap-churn/Lifetimes.h"
+
+#include "checkers/common/SourceText.h"
+#include "passes/analysis/common/NameWords.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace clang;
 
@@ -80,8 +86,104 @@ static void tell(StringRef Kind, const std::string &Name,
   Program.tell(std::move(Fact));
 }
 
+/// Returns true if whoever is passed F calls it once or seldom, by its name: it
+/// begins or ends something, or is what a thread runs.
+static bool isSeldomCallback(const FunctionDecl &F) {
+  static const llvm::StringSet<> Words{
+      "open",       "close",        "start",   "stop",   "create",
+      "destroy",    "delete",       "free",    "new",    "load",
+      "unload",     "save",         "run",     "main",   "loop",
+      "thread",     "worker",       "cleanup", "exit",   "quit",
+      "connect",    "register",     "attach",  "detach", "connected",
+      "disconnect", "disconnected", "release", "reset",  "once"};
+  return isColdFunction(F) ||
+         llvm::any_of(vfriendly::wordsOf(identifierOf(&F)),
+                      [](StringRef Word) { return Words.contains(Word); });
+}
+
+/// Returns true if other programs, or units that nobody asks, may call F for
+/// each item of their work, by its name.
+static bool isOfItems(const FunctionDecl &F) {
+  static const llvm::StringSet<> Words{
+      "on",          "handle",     "process",  "encode",  "decode",
+      "parse",       "write",      "read",     "send",    "recv",
+      "receive",     "render",     "draw",     "compute", "calc",
+      "calculate",   "eval",       "evaluate", "score",   "predict",
+      "add",         "push",       "append",   "insert",  "find",
+      "lookup",      "compare",    "match",    "format",  "escape",
+      "convert",     "transform",  "filter",   "next",    "step",
+      "dispatch",    "deliver",    "publish",  "notify",  "forward",
+      "compress",    "decompress", "hash",     "verify",  "serialize",
+      "deserialize", "resample"};
+  return F.isExternallyVisible() && !F.isMain() && !isSeldomCallback(F) &&
+         llvm::any_of(vfriendly::wordsOf(identifierOf(&F)),
+                      [](StringRef Word) { return Words.contains(Word); });
+}
+
+/// Returns true if Callee calls what it is passed once, or in another thread.
+static bool callsOnce(const FunctionDecl *Callee) {
+  if (auto *Constructor = dyn_cast_or_null<CXXConstructorDecl>(Callee))
+    return identifierOf(Constructor->getParent()).contains("thread");
+  std::string Name = identifierOf(Callee).lower();
+  return llvm::any_of(
+      ArrayRef<StringRef>{"thread", "thrd", "atexit", "on_exit", "once",
+                          "async", "fork", "signal", "sigaction"},
+      [&](StringRef Word) { return StringRef(Name).contains(Word); });
+}
+
+void tellCallbacks(const Stmt *Root, const ASTContext &Context,
+                   ProgramFacts &Program) {
+  llvm::SmallPtrSet<const Expr *, 16> NotPassed;
+  llvm::SmallPtrSet<const FunctionDecl *, 8> Told;
+  forEachStmtAndLambda(Root, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    if (auto *Call = dyn_cast<CallExpr>(S))
+      NotPassed.insert(Call->getCallee()->IgnoreParenImpCasts());
+    ArrayRef<const Expr *> Given;
+    if (auto *Call = dyn_cast<CallExpr>(S))
+      Given = {Call->getArgs(), Call->getNumArgs()};
+    else if (auto *Made = dyn_cast<CXXConstructExpr>(S))
+      Given = {Made->getArgs(), Made->getNumArgs()};
+    if (callsOnce(calleeOf(S)))
+      for (const Expr *Each : Given) {
+        Each = Each->IgnoreUnlessSpelledInSource()->IgnoreParenCasts();
+        if (auto *Address = dyn_cast<UnaryOperator>(Each))
+          Each = Address->getSubExpr()->IgnoreParenCasts();
+        NotPassed.insert(Each);
+      }
+    auto *Ref = dyn_cast<DeclRefExpr>(S);
+    auto *F = Ref ? dyn_cast<FunctionDecl>(Ref->getDecl()) : nullptr;
+    auto *Method = dyn_cast_or_null<CXXMethodDecl>(F);
+    if (!F || NotPassed.contains(Ref) || !isOfProgram(*F) ||
+        F->isOverloadedOperator() ||
+        (Method && Method->getParent()->isLambda()) || isSeldomCallback(*F) ||
+        !Told.insert(F->getCanonicalDecl()).second)
+      return;
+    std::string Name = ProgramFacts::nameOf(*F);
+    if (Name.empty())
+      return;
+    llvm::json::Object Fact{{"loop", Name}, {"passed", true}};
+    ProgramFacts::addPlace(Fact, Ref->getExprLoc(), Context.getSourceManager());
+    Program.tell(std::move(Fact));
+  });
+}
+
+/// Records that a call of what F overrides may be one of F.
+static void tellOverridden(const FunctionDecl &F, const std::string &Name,
+                           ProgramFacts &Program) {
+  auto *Method = dyn_cast<CXXMethodDecl>(&F);
+  if (!Method)
+    return;
+  for (const CXXMethodDecl *Base : Method->overridden_methods())
+    if (std::string Above = ProgramFacts::nameOf(*Base); !Above.empty())
+      Program.tell(llvm::json::Object{{"calls", std::move(Above)},
+                                      {"to", llvm::json::Array{Name}}});
+}
+
 void tellHeap(FunctionView &View, ProgramFacts &Program) {
   const FunctionDecl &F = View.Function;
+  tellCallbacks(F.getBody(), View.Context, Program);
+  tellOverridden(F, ProgramFacts::nameOf(F), Program);
+  tellEnds(View, Program);
   if (F.isExternallyVisible() && passesPointers(F))
     if (std::string Name = ProgramFacts::nameOf(F); !Name.empty()) {
       if (const HeapFunction *Does = View.Heap.find(F))
@@ -109,16 +211,23 @@ void tellHeap(FunctionView &View, ProgramFacts &Program) {
     if (!Loop || isCold(Loop, View) || !Looped.insert(Callee).second)
       return;
     llvm::json::Object Fact{{"loop", ProgramFacts::nameOf(*Callee)}};
+    if (isDrain(Loop, View))
+      Fact["drain"] = true;
     ProgramFacts::addPlace(Fact, Call->getExprLoc(),
                            View.Context.getSourceManager());
     Program.tell(std::move(Fact));
   });
-  if (To.empty())
+  bool IsOfItems = isOfItems(F);
+  if (To.empty() && !IsOfItems)
     return;
   llvm::json::Object Fact{{"calls", ProgramFacts::nameOf(F)},
                           {"to", std::move(To)}};
   if (F.isMain() || isColdFunction(F))
     Fact["seldom"] = true;
+  if (isTeardown(F))
+    Fact["teardown"] = true;
+  if (IsOfItems)
+    Fact["items"] = true;
   Program.tell(std::move(Fact));
 }
 

@@ -28,6 +28,11 @@ namespace vfriendly::tidy {
 /// Records the facts about the heap of one function. pre: Program.areWanted().
 void tellHeap(FunctionView &View, ProgramFacts &Program);
 
+/// Records which functions Root passes to somebody who may call them again and
+/// again: in an argument, a variable or an initializer.
+void tellCallbacks(const clang::Stmt *Root, const clang::ASTContext &Context,
+                   ProgramFacts &Program);
+
 /// Returns what the unit that defines F says of it: that a call does nothing to
 /// the heap is a HeapOp::None. Returns nothing if no unit does.
 std::optional<HeapFunction> heapOfOtherUnit(const clang::FunctionDecl &F,

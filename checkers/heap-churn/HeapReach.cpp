@@ -15,10 +15,10 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 unsigned HeapReach::whatIs(const HeapFunction *Does) {
-  return !Does                          ? 0
-         : Does->Op == HeapOp::Allocate ? Allocates
-         : Does->Op == HeapOp::Release  ? Releases
-                                        : 0;
+  // `realloc(NULL, n)` allocates.
+  return !Does || Does->Op == HeapOp::None ? 0
+         : Does->Op == HeapOp::Release     ? Releases
+                                           : Allocates;
 }
 
 /// Returns the heap operation that a call of F is: Allocates, Releases or none.

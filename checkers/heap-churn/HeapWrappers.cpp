@@ -207,22 +207,34 @@ static std::optional<unsigned> sizeAt(const FunctionProtoType &T,
   return Index;
 }
 
+/// Returns true if what is released to an allocator of this name does not go
+/// back to the heap.
+static bool keepsBlocks(const NamedDecl &D) {
+  std::string Name = D.getNameAsString();
+  return llvm::any_of(ArrayRef<StringRef>{"pool", "arena", "slab", "stack",
+                                          "region", "zone", "gc_", "shm", "dma",
+                                          "page"},
+                      [&](StringRef Word) {
+                        return StringRef(Name).contains_insensitive(Word);
+                      });
+}
+
 /// Returns what a function of this name and type promises.
 static std::optional<HeapFunction> promiseOf(const NamedDecl &D,
                                              const FunctionProtoType &T) {
-  if (!D.getIdentifier() || T.isVariadic() || T.getNumParams() == 0)
+  if (T.isVariadic() || T.getNumParams() == 0)
     return std::nullopt;
   std::string Name = D.getName().lower();
-  // What is released to such an allocator does not go back to the heap.
-  for (StringRef Word : {"pool", "arena", "slab", "stack", "region", "zone",
-                         "gc_", "shm", "dma", "page"})
-    if (StringRef(Name).contains(Word))
-      return std::nullopt;
   QualType First = T.getParamType(0), Result = T.getReturnType();
   bool ReturnsBlock = Result->isVoidPointerType(),
        TakesBlock = First->isVoidPointerType();
   StringRef Rest = Name;
-  if (Rest.consume_back("realloc")) {
+  if (Rest.consume_back("reallocarray") || Rest.consume_back("realloc_array")) {
+    std::optional<unsigned> Size = sizeAt(T, 2);
+    if (ReturnsBlock && TakesBlock && Size &&
+        T.getParamType(1)->isIntegerType())
+      return HeapFunction{HeapOp::Resize, 0, Size, 1};
+  } else if (Rest.consume_back("realloc")) {
     std::optional<unsigned> Size = sizeAt(T, 1);
     if (ReturnsBlock && TakesBlock && Size)
       return HeapFunction{HeapOp::Resize, 0, Size};
@@ -248,14 +260,19 @@ static std::optional<HeapFunction> promiseOf(const NamedDecl &D,
 std::optional<HeapFunction> promiseOf(const FunctionDecl &F) {
   const DeclContext *Around = F.getDeclContext()->getRedeclContext();
   auto *T = F.getType()->getAs<FunctionProtoType>();
-  return T && (Around->isFileContext() || F.isExternC()) ? promiseOf(F, *T)
-                                                         : std::nullopt;
+  if (!T || !(Around->isFileContext() || F.isExternC()) || !F.getIdentifier() ||
+      keepsBlocks(F))
+    return std::nullopt;
+  std::optional<HeapFunction> OfBlocks = promiseOf(F, *T);
+  return OfBlocks ? OfBlocks : promiseOfObjects(F);
 }
 
 std::optional<HeapFunction> promiseOf(const VarDecl &Pointer) {
   QualType Target = Pointer.getType()->getPointeeType();
   auto *T = Target.isNull() ? nullptr : Target->getAs<FunctionProtoType>();
-  return T && Pointer.isFileVarDecl() ? promiseOf(Pointer, *T) : std::nullopt;
+  return T && Pointer.isFileVarDecl() && !keepsBlocks(Pointer)
+             ? promiseOf(Pointer, *T)
+             : std::nullopt;
 }
 
 } // namespace vfriendly::tidy

@@ -30,6 +30,11 @@ std::optional<HeapFunction> summarizeBody(const clang::FunctionDecl &F,
 /// known.
 std::optional<HeapFunction> promiseOf(const clang::FunctionDecl &F);
 
+/// Returns what F promises by the name and type of its counterpart, which the
+/// unit declares, too: `struct buffer *buffer_new(void)` and `void
+/// buffer_free(struct buffer *)`, `void buffer_free(struct buffer **)`.
+std::optional<HeapFunction> promiseOfObjects(const clang::FunctionDecl &F);
+
 /// Returns what a global variable promises in the same way, a pointer to such a
 /// function: `extern void *(*app_malloc)(size_t)`.
 std::optional<HeapFunction> promiseOf(const clang::VarDecl &Pointer);

@@ -13,8 +13,6 @@
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/DeclTemplate.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
 
@@ -23,61 +21,6 @@ namespace vfriendly::tidy {
 /// Maximum length of a string that libstdc++ (15) and libc++ (22) store in the
 /// object itself.
 static constexpr unsigned ShortString = 22;
-
-StringRef stdKindOf(QualType Type) {
-  auto *Record = Type.isNull()
-                     ? nullptr
-                     : Type.getNonReferenceType()->getAsCXXRecordDecl();
-  return Record && Record->isInStdNamespace() ? identifierOf(Record) : "";
-}
-
-/// Returns the kind of Type, or of the first class of std that it inherits
-/// from: a string with methods of the program's own.
-static StringRef kindOf(QualType Type) {
-  StringRef Kind = stdKindOf(Type);
-  const CXXRecordDecl *Class =
-      Kind.empty() ? Type->getAsCXXRecordDecl() : nullptr;
-  if (!Class || !Class->hasDefinition() || Class->isDependentContext())
-    return Kind;
-  for (const CXXBaseSpecifier &Base : Class->bases())
-    if (StringRef Inherited = stdKindOf(Base.getType()); !Inherited.empty())
-      return Inherited;
-  return Kind;
-}
-
-/// Returns true if Type is a container of threads or futures: their creation
-/// costs far more than the container's memory, and thread-per-task reports it.
-static bool holdsThreads(QualType Type) {
-  auto *Class = dyn_cast_or_null<ClassTemplateSpecializationDecl>(
-      Type->getAsCXXRecordDecl());
-  if (!Class || Class->getTemplateArgs().size() == 0 ||
-      Class->getTemplateArgs()[0].getKind() != TemplateArgument::Type)
-    return false;
-  StringRef Element = stdKindOf(Class->getTemplateArgs()[0].getAsType());
-  return Element == "thread" || Element == "jthread" || Element == "future" ||
-         Element == "shared_future";
-}
-
-/// Returns true for containers that allocate each element, or a few, on its
-/// own.
-static bool isOfNodes(StringRef Kind) {
-  return llvm::is_contained(
-      {"deque", "list", "forward_list", "set", "multiset", "map", "multimap",
-       "unordered_set", "unordered_multiset", "unordered_map",
-       "unordered_multimap", "queue", "stack", "priority_queue"},
-      Kind);
-}
-
-/// Returns true for containers that allocate before the first element comes, in
-/// libstdc++: a map of blocks and one block.
-static bool allocatesEmpty(StringRef Kind) {
-  return llvm::is_contained({"deque", "queue", "stack"}, Kind);
-}
-
-/// Returns true for streams that write to a string or read one.
-static bool isStringStream(StringRef Kind) {
-  return Kind.ends_with("stringstream");
-}
 
 static const Expr *strip(const Expr *E) {
   while (E) {
@@ -261,8 +204,14 @@ static Use useOfArgument(const CallExpr &Call, const Stmt *Argument,
       Operator && isa<CXXOperatorCallExpr>(Call) && !Operator->isStatic())
     --I; // The object itself is no parameter: more than there are.
   if (!Callee || I >= Callee->getNumParams() ||
-      !Callee->getParamDecl(I)->getType()->isLValueReferenceType())
-    return Use::TakesAway;
+      !Callee->getParamDecl(I)->getType()->isLValueReferenceType()) {
+    // `encode(&text)`: a result by pointer.
+    if (!Callee || I >= Callee->getNumParams() || isOfStd(*Callee) ||
+        stdKindOf(Callee->getParamDecl(I)->getType()->getPointeeType()) != Kind)
+      return Use::TakesAway;
+    Site = &Call;
+    return Use::Lent;
+  }
   Site = &Call;
   if (isOfStd(*Callee))
     return identifierOf(Callee) == "getline" ? Use::Fills : Use::TakesAway;
@@ -333,6 +282,13 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
         identifierOf(Call->getDirectCallee()) == "getline")
       return Use::Harmless;
     return useOfArgument(*Call, Child, Kind, View, Site, Depth);
+  }
+  auto *Address = dyn_cast_or_null<UnaryOperator>(P);
+  if (Address && Address->getOpcode() == UO_AddrOf) {
+    while (isa_and_nonnull<ParenExpr, ImplicitCastExpr>(View.parent(P)))
+      P = View.parent(P);
+    if (auto *Call = dyn_cast_or_null<CallExpr>(View.parent(P)))
+      return useOfArgument(*Call, P, Kind, View, Site, Depth);
   }
   // A lambda that captures the local by reference is used as long as the local
   // exists.

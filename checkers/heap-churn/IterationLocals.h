@@ -9,6 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ITERATIONLOCALS_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_ITERATIONLOCALS_H
 
+#include "checkers/heap-churn/Containers.h"
 #include "checkers/heap-churn/FunctionView.h"
 
 namespace vfriendly::tidy {
@@ -32,10 +33,6 @@ struct IterationLocal {
 std::optional<IterationLocal> findIterationLocal(const clang::VarDecl &Variable,
                                                  FunctionView &View,
                                                  bool OfCall = false);
-
-/// Returns `vector` for a std::vector, and so on; empty for types outside of
-/// std.
-llvm::StringRef stdKindOf(clang::QualType Type);
 
 } // namespace vfriendly::tidy
 

@@ -13,6 +13,7 @@
 #include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/HeapFacts.h"
 #include "checkers/heap-churn/IterationLocals.h"
+#include "checkers/heap-churn/Lifetimes.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
@@ -74,14 +75,20 @@ static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
 
 /// Returns the expression at Place, a place in debug information: preferably a
 /// heap call of kind Op, then any call, then any other expression. An
-/// expression inside a macro is at the place where the macro is used.
+/// expression inside a macro is at the place where the macro is used, and a
+/// macro's argument, since LLVM 22, where it is written.
 static const Expr *expressionAt(const LoweredPlace &Place, HeapOp Op,
                                 const FunctionView &View) {
   const SourceManager &SM = View.Context.getSourceManager();
-  auto IsThere = [&](const Expr &E) {
-    PresumedLoc At = SM.getPresumedLoc(SM.getExpansionLoc(E.getExprLoc()));
+  auto IsAt = [&](SourceLocation Where) {
+    PresumedLoc At = SM.getPresumedLoc(Where);
     return At.isValid() && At.getLine() == Place.Line &&
            At.getColumn() == Place.Column && At.getFilename() == Place.File;
+  };
+  auto IsThere = [&](const Expr &E) {
+    SourceLocation Where = E.getExprLoc();
+    return IsAt(SM.getExpansionLoc(Where)) ||
+           (Where.isMacroID() && IsAt(SM.getFileLoc(Where)));
   };
   for (const HeapCall &Call : View.calls())
     if (Call.Op == Op && IsThere(*Call.Site))
@@ -112,6 +119,34 @@ bool LoopAllocationCheck::isReported(const Stmt *Site,
   return false;
 }
 
+/// Reports the block that a function makes and its caller, at Site, releases,
+/// in the function: it does more than to allocate, so that what is to be
+/// changed is there. Returns false if there is no such function in sight.
+bool LoopAllocationCheck::reportMaker(const Expr &Site, HeapCalls &Heap,
+                                      StringRef Often, StringRef Remedy) {
+  const FunctionDecl *Maker = calleeOf(&Site);
+  Maker = Maker ? Maker->getDefinition() : nullptr;
+  if (!Maker || !Maker->getBody() || Maker->isDependentContext())
+    return false;
+  FunctionView Inner(*Maker, Heap);
+  if (!Maker->getReturnType()->isPointerType())
+    return readsAll(Inner); // The block is its own.
+  auto Made = llvm::find_if(Inner.calls(), [](const HeapCall &Each) {
+    return Each.Op == HeapOp::Allocate;
+  });
+  if (Inner.loops().empty() || Made == Inner.calls().end())
+    return false;
+  SourceLocation Where = Made->Site->getExprLoc();
+  if (!claim(Where, lookAgain(*Maker)))
+    return true;
+  report(Where,
+         "the result of '" + Maker->getNameAsString() +
+             "' is allocated and released" + Often,
+         Remedy);
+  diag(Site.getExprLoc(), "the caller releases it here", DiagnosticIDs::Note);
+  return true;
+}
+
 void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
   FunctionView &View = lookAgain(*Block.In);
   const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
@@ -124,7 +159,9 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
       View.calls(), [&](const HeapCall &Each) { return Each.Site == Site; });
   bool IsHeapCall = Call != View.calls().end();
   if ((IsHeapCall && triesWithMore(*Call, Loop, View)) ||
-      !claim(Site->getExprLoc(), View))
+      !claim(Site->getExprLoc(), View) ||
+      reportMaker(*Site, View.Heap, " in each iteration of a loop",
+                  "let it fill what the caller keeps for all iterations"))
     return;
   const VarDecl *Owner = View.ownerOf(*Site);
   bool IsObject = Owner && Owner->getType()->isRecordType();
@@ -165,6 +202,18 @@ static const CallExpr *loopedCall(const FunctionDecl &F,
   return Found;
 }
 
+/// Returns a call of F in F itself: it visits a tree. Null if there is none.
+static const CallExpr *recursionIn(const FunctionDecl &F) {
+  const CallExpr *Found = nullptr;
+  forEachStmt(F.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    const FunctionDecl *Callee = calleeOf(S);
+    if (Callee && isa<CallExpr>(S) &&
+        Callee->getCanonicalDecl() == F.getCanonicalDecl())
+      Found = cast<CallExpr>(S);
+  });
+  return Found;
+}
+
 /// Returns a loop that calls F: in this unit, or, as a condition, anywhere,
 /// with a function between them; nothing if there can be none, or if F seldom
 /// runs.
@@ -176,6 +225,8 @@ LoopAllocationCheck::loopThatCalls(const FunctionDecl &F) {
     if (Each != &F)
       if (const CallExpr *Call = loopedCall(F, lookAgain(*Each)))
         return HotCaller{Call, ""};
+  if (const CallExpr *Again = recursionIn(F))
+    return HotCaller{Again, ""};
   std::string Condition = Program->conditionOfNearLoop(F);
   if (Condition.empty())
     return std::nullopt;
@@ -207,10 +258,15 @@ void LoopAllocationCheck::reportOfCall(const LoweredBlock &Block) {
   if (!Caller)
     return;
   FunctionView &View = lookAgain(*Block.In);
+  if (readsAll(View))
+    return;
   const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
   if (!Site || isa<CXXConstructExpr>(Site) || View.loopAround(*Site) ||
       isReported(Site, View) || !claim(Site->getExprLoc(), View))
     return;
+  if (reportMaker(*Site, View.Heap, inEachCall(*Block.In, *Caller),
+                  KeepForCalls))
+    return noteCaller(Site->getExprLoc(), *Caller);
   const VarDecl *Owner = View.ownerOf(*Site);
   bool IsNamed = Owner && Owner->getType()->isPointerType();
   report(Site->getExprLoc(),
@@ -260,7 +316,7 @@ void LoopAllocationCheck::reportLocals(const FunctionDecl &F) {
     if (!Local || (!Caller && !(Caller = loopThatCalls(F))))
       continue;
     FunctionView &View = lookAgain(F);
-    if (!claim(Variable->getLocation(), View))
+    if (readsAll(View) || !claim(Variable->getLocation(), View))
       continue;
     Reported.insert(Variable);
     Reported.insert(Local->Allocates);
@@ -273,7 +329,50 @@ void LoopAllocationCheck::reportLocals(const FunctionDecl &F) {
   }
 }
 
+/// Reports the objects that F takes again and again, and that other functions
+/// end, by what the program's units tell of them.
+void LoopAllocationCheck::reportLifetimes(const FunctionDecl &F) {
+  if (isColdFunction(F) || F.isMain() || ProgramFacts::nameOf(F).empty())
+    return;
+  for (const TakenObject &Each : takenObjects(lookAgain(F))) {
+    FunctionView &View = lookAgain(F);
+    std::string Caller = Each.Loop ? "" : Program->conditionOfNearLoop(F);
+    if ((!Each.Loop && Caller.empty()) || isReported(Each.Site, View) ||
+        !claim(Each.Site->getExprLoc(), View))
+      continue;
+    report(Each.Site->getExprLoc(),
+           "'" + Each.Key + "' is allocated" +
+               (Each.Loop ? std::string(" in each iteration of a loop")
+                          : inEachCall(F, {})) +
+               ", and another function releases it soon",
+           "keep the released ones for the next, or put it into what holds it");
+    SourceLocation Where = Each.Site->getExprLoc();
+    if (!Each.Loop)
+      diag(Where, Caller, DiagnosticIDs::Note);
+    diag(Where,
+         ProgramFacts::condition("lives",
+                                 ProgramFacts::nameOf(F) + " " + Each.Key),
+         DiagnosticIDs::Note);
+  }
+}
+
+/// Records the functions that tables of the unit hold.
+static void tellTables(const DeclContext &In, const ASTContext &Context,
+                       ProgramFacts &Program) {
+  for (const Decl *D : In.decls()) {
+    if (auto *Inner = dyn_cast<DeclContext>(D);
+        Inner && isa<NamespaceDecl, LinkageSpecDecl>(D))
+      tellTables(*Inner, Context, Program);
+    auto *Table = dyn_cast<VarDecl>(D);
+    if (Table && Table->getInit() && !Table->getType()->isDependentType() &&
+        !Context.getSourceManager().isInSystemHeader(Table->getLocation()))
+      tellCallbacks(Table->getInit(), Context, Program);
+  }
+}
+
 void LoopAllocationCheck::finish(ASTContext &Context) {
+  if (Program->areWanted())
+    tellTables(*Context.getTranslationUnitDecl(), Context, *Program);
   if (!Lowered.run(Context, Program->areWanted())) {
     const SourceManager &SM = Context.getSourceManager();
     diag(SM.getLocForStartOfFile(SM.getMainFileID()),
@@ -295,6 +394,9 @@ void LoopAllocationCheck::finish(ASTContext &Context) {
       reportBlock(Each);
   for (const auto &[In, Pair] : Pairs)
     reportPair(*In, Pair);
+  if (askable())
+    for (const FunctionDecl *Each : Inspected)
+      reportLifetimes(*Each);
 }
 
 void LoopAllocationCheck::inspect(FunctionView &View) {
@@ -315,8 +417,15 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     return;
   for (const VarDecl *Variable : View.locals()) {
     std::optional<IterationLocal> Local = findIterationLocal(*Variable, View);
-    if (!Local || isCold(Local->Loop, View) || isRetry(Local->Loop, View) ||
-        !claim(Variable->getLocation(), View))
+    if (!Local || isSeldom(Local->Loop, View) || isRetry(Local->Loop, View))
+      continue;
+    std::string Condition;
+    if (isCold(Local->Loop, View) && !recursionIn(View.Function)) {
+      Condition = Program->conditionOfNearLoop(View.Function);
+      if (Condition.empty())
+        continue;
+    }
+    if (!claim(Variable->getLocation(), View))
       continue;
     Reported.insert(Variable);
     Reported.insert(Local->Allocates);
@@ -326,6 +435,8 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
            remedyFor(*Local))
         << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
+    if (!Condition.empty())
+      diag(Variable->getLocation(), Condition, DiagnosticIDs::Note);
   }
 }
 

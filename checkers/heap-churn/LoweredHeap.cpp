@@ -13,6 +13,7 @@
 
 #include "clang/AST/DeclCXX.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
@@ -51,6 +52,10 @@ bool LoweredHeap::run(ASTContext &Context, bool AnyCaller) {
   return Roots.empty() || Unit->judge(Context);
 }
 
+static bool isOfPointer(QualType T) {
+  return T->isPointerType() && T->getPointeeType()->isPointerType();
+}
+
 /// Gives F the LLVM attributes of an allocation or release function if
 /// HeapCalls knows D as one.
 void LoweredHeap::tellHeap(llvm::Function &F, const FunctionDecl &D) {
@@ -60,6 +65,14 @@ void LoweredHeap::tellHeap(llvm::Function &F, const FunctionDecl &D) {
   auto *Method = dyn_cast<CXXMethodDecl>(&D);
   unsigned Pointer =
       Does->Pointer.value_or(0) + (Method && Method->isInstance() ? 1 : 0);
+  // void frame_free(struct frame **): what the variable holds is released.
+  if (Does->Op == HeapOp::Release && Does->Pointer &&
+      Does->Pointer < D.getNumParams() &&
+      isOfPointer(D.getParamDecl(*Does->Pointer)->getType())) {
+    F.addParamAttr(
+        Pointer, llvm::Attribute::get(F.getContext(), vfriendly::FreesTarget));
+    return;
+  }
   bool Takes = Does->Op == HeapOp::Allocate && F.getReturnType()->isPointerTy(),
        Gives = Does->Op == HeapOp::Release && Does->Pointer &&
                Pointer < F.arg_size() &&
@@ -76,36 +89,46 @@ void LoweredHeap::tellHeap(llvm::Function &F, const FunctionDecl &D) {
     F.addParamAttr(Pointer, llvm::Attribute::AllocatedPointer);
 }
 
-/// Gives the same attributes to the calls in F through global pointers.
-void LoweredHeap::tellPointers(llvm::Function &F) {
+/// Gives the same attributes to calls in F: those through global pointers, and
+/// `app_realloc(NULL, n)`.
+void LoweredHeap::tellCalls(llvm::Function &F,
+                            const LoweredFunctions &Functions) {
   for (llvm::Instruction &I : llvm::instructions(F)) {
     auto *Call = dyn_cast<llvm::CallBase>(&I);
-    auto *Loaded =
-        Call ? dyn_cast<llvm::LoadInst>(Call->getCalledOperand()) : nullptr;
+    if (!Call)
+      continue;
+    auto *Loaded = dyn_cast<llvm::LoadInst>(Call->getCalledOperand());
     auto *Pointer =
         Loaded ? dyn_cast<llvm::GlobalVariable>(Loaded->getPointerOperand())
                : nullptr;
-    const HeapFunction *Does =
-        Pointer ? Heap->findPointer(Pointer->getName()) : nullptr;
-    if (!Does || Does->Op == HeapOp::Resize)
+    const llvm::Function *Callee = Call->getCalledFunction();
+    const FunctionDecl *D =
+        Callee && Callee->isDeclaration() ? Functions.DeclOf(*Callee) : nullptr;
+    const HeapFunction *Does = Pointer ? Heap->findPointer(Pointer->getName())
+                               : D     ? Heap->find(*D)
+                                       : nullptr;
+    unsigned Given = Does ? Does->Pointer.value_or(0) : 0;
+    bool IsNew = Does && Does->Op == HeapOp::Resize &&
+                 Given < Call->arg_size() &&
+                 isa<llvm::ConstantPointerNull>(Call->getArgOperand(Given));
+    if (!Does || (!Pointer && !IsNew) || (Does->Op == HeapOp::Resize && !IsNew))
       continue;
-    bool Takes = Does->Op == HeapOp::Allocate;
+    bool Takes = Does->Op != HeapOp::Release;
     llvm::AttrBuilder Kind(F.getContext());
     Kind.addAllocKindAttr(Takes ? llvm::AllocFnKind::Alloc
                                 : llvm::AllocFnKind::Free);
     Kind.addAttribute("alloc-family", "malloc");
     Call->setAttributes(
         Call->getAttributes().addFnAttributes(F.getContext(), Kind));
-    if (!Takes && Does->Pointer.value_or(0) < Call->arg_size())
-      Call->addParamAttr(Does->Pointer.value_or(0),
-                         llvm::Attribute::AllocatedPointer);
+    if (!Takes && Given < Call->arg_size())
+      Call->addParamAttr(Given, llvm::Attribute::AllocatedPointer);
   }
 }
 
 void LoweredHeap::tell(const LoweredFunctions &Functions) {
   for (llvm::Function &F : Functions.M)
     if (!F.isDeclaration())
-      tellPointers(F);
+      tellCalls(F, Functions);
     else if (const FunctionDecl *D = Functions.DeclOf(F))
       tellHeap(F, *D);
 }

@@ -67,7 +67,7 @@ private:
   void tell(const LoweredFunctions &Functions) override;
   void judge(const LoweredFunctions &Functions) override;
   void tellHeap(llvm::Function &F, const clang::FunctionDecl &D);
-  void tellPointers(llvm::Function &F);
+  void tellCalls(llvm::Function &F, const LoweredFunctions &Functions);
 
   std::shared_ptr<LoweredUnit> Unit;
   std::shared_ptr<FunctionBodies> Bodies;

@@ -8,7 +8,7 @@ Each unit tells facts (checkers/common/ProgramFacts.h). From those of all units 
   * the heap functions that a unit calls and another defines: such a unit is examined again,
     with what they do;
   * which findings hold that depend on other units: a loop calls a function that allocates
-    (calling.py), or what a loop fills is used by the threads of another function (placing.py).
+    (calling.py), another function ends what one takes (living.py), or what a loop fills is used by the threads of another function (placing.py).
 """
 
 import json
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from vfriendly import calling, placing
+from vfriendly import calling, living, placing
 from vfriendly.findings import Diagnostic, Note
 
 if TYPE_CHECKING:
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 Fact = dict[str, Any]
 # Begins the note of a diagnostic that holds only if another unit tells something.
 IF = "vfriendly-if "
+CALLED = "called in a loop here"
 # Maximum number of times that a unit is examined again: wrappers of wrappers of other units.
 MOST_ROUNDS = 3
 # Members of facts that are names or words.
-_NAMES = ("heap", "asks", "loop", "calls", "function", "placed", "into", "from", "if", "op", "file")
+_NAMES = ("heap", "asks", "loop", "calls", "function", "placed", "ends", "how", "owner", "into", "from", "if", "op",
+          "file")
 # What a record says of a heap function.
 _PARTS = ("op", "pointer", "size", "count")
 
@@ -64,7 +66,9 @@ class Program:
     def __init__(self, units: Iterable[tuple[str, Sequence[Fact]]]) -> None:
         self._heap: dict[str, str] = {}
         self._loops: dict[str, Place] = {}
+        self._working = set[str]()  # those called in loops that do not only end what a list holds
         self._callers = calling.Callers()
+        self._objects = living.Objects(self._callers, self._working)
         self._owners: dict[str, set[str]] = {}  # by what it depends on; "" if on nothing
         disagreed = set[str]()
         arrays = placing.Arrays()
@@ -74,13 +78,18 @@ class Program:
                     does = _does(fact)
                     if self._heap.setdefault(name, does) != does:
                         disagreed.add(name)
+                elif fact.get("ends"):
+                    self._objects.add(unit, fact)
                 elif "calls" in fact:
                     self._callers.add(unit, fact)
                 elif name := fact.get("loop"):
                     name = calling.of_unit(name, unit)
-                    place = Place(str(fact.get("file")), _number(fact.get("offset")), "called in a loop here")
+                    if not fact.get("drain"):
+                        self._working.add(name)
+                    text = "passed on here, to be called again and again" if fact.get("passed") else CALLED
+                    place = Place(str(fact.get("file")), _number(fact.get("offset")), text)
                     known = self._loops.get(name)
-                    if known is None or (place.file, place.offset) < (known.file, known.offset):
+                    if known is None or _order(place) < _order(known):
                         self._loops[name] = place
                 elif owner := _owner(fact):
                     self._owners.setdefault(owner[1], set()).add(owner[0])
@@ -119,6 +128,10 @@ class Program:
         if kind == "near-loop":
             looped = self._callers.looped(calling.of_unit(name, unit), self._loops)
             return looped is not None, self._loops.get(looped or "")
+        if kind == "lives":
+            function, _, key = name.partition(" ")
+            at = self._objects.ended(calling.of_unit(function, unit), key)
+            return at is not None, Place(*at, "released here") if at else None
         if kind in ("into", "from"):
             return condition in self._does, None
         place = {"loop": self._loops, "fill": self._fills}.get(kind, {}).get(name)
@@ -150,6 +163,11 @@ def _listed(names: Sequence[str]) -> str:
     """Returns `'a', 'b' and 'c'`, as the check serial-init lists what a loop fills."""
     quoted = [f"'{name}'" for name in names]
     return " and ".join(([", ".join(quoted[:-1])] if quoted[1:] else []) + quoted[-1:])
+
+
+def _order(place: Place) -> tuple[bool, str, int]:
+    """Loops come first: who calls what is passed on is not in sight."""
+    return place.text != CALLED, place.file, place.offset
 
 
 def _number(value: Any) -> int:

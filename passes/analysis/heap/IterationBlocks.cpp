@@ -134,6 +134,11 @@ private:
       if (isa<PHINode>(I))
         continue;
       auto *Inner = dyn_cast<CallBase>(&I);
+      if (Inner && freesTarget(*Inner, Holders)) {
+        if (isInside(B))
+          Free = Inner;
+        return true;
+      }
       if (Inner && mayStore(*Inner))
         for (const Value *Given : Inner->args())
           if (Given->getType()->isPointerTy())
@@ -173,6 +178,16 @@ private:
           !enter(B, *To, Holders))
         return false;
     return true;
+  }
+
+  /// Returns true if Call frees what a variable holds, and that is the block.
+  bool freesTarget(const CallBase &Call, const Values &Holders) const {
+    const Function *Callee = Call.getCalledFunction();
+    for (unsigned I = 0; Callee && I < Callee->arg_size(); ++I)
+      if (Callee->getAttributes().getParamAttrs(I).hasAttribute(FreesTarget) &&
+          Holders.isAt(Call.getArgOperand(I), Layout))
+        return true;
+    return false;
   }
 
   /// Returns true if I, after the loop, uses the block for more than a
@@ -284,8 +299,15 @@ find(Function &F, FunctionAnalysisManager &FAM, bool InLoops) {
     if (!Call || InLoops != (L != nullptr) || !isAllocationFn(Call, &TLI) ||
         isRealloc(*Call, TLI))
       continue;
-    if (const CallBase *Free = PathWalk(*Call, L, DT, TLI).run())
-      Found.push_back({Call, Free, L});
+    // An inner loop may take what it does not have yet, and the outer one end
+    // it.
+    do {
+      if (const CallBase *Free = PathWalk(*Call, L, DT, TLI).run()) {
+        Found.push_back({Call, Free, L});
+        break;
+      }
+      L = L ? L->getParentLoop() : nullptr;
+    } while (L);
   }
   return Found;
 }

@@ -28,6 +28,10 @@ class Loop;
 
 namespace vfriendly {
 
+/// The attribute of a parameter that points to a variable: the function frees
+/// the block that the variable holds.
+inline constexpr llvm::StringLiteral FreesTarget = "vf-frees-target";
+
 /// An allocation in a loop whose block is freed on every path before the loop
 /// allocates again, and on every path out of the function. Paths that unwind or
 /// end the program do not count, nor do paths on which the block is null.
@@ -39,9 +43,9 @@ struct IterationBlock {
 };
 
 /// Finds the allocations of F whose blocks are freed as IterationBlock requires
-/// in their innermost loop. Excludes allocations whose block is used after the
-/// loop: such a loop frees blocks until it has allocated one that the code
-/// after the loop can use.
+/// in one of their loops, the innermost such. Excludes allocations whose block
+/// is used after the loop: such a loop frees blocks until it has allocated one
+/// that the code after the loop can use.
 llvm::SmallVector<IterationBlock, 4>
 findIterationBlocks(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 

@@ -1,7 +1,7 @@
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A block in each call: one function is called in a loop of loops.c, the other is not.
+// Blocks in each call of functions, of which one is called in no loop.
 #include "store.h"
 
 #include <stdlib.h>
@@ -39,9 +39,9 @@ static int count(const char *line, int of) {
 }
 int parse_record(const char *line) { return count(line, ',') + 1; }
 
-// Two are: such a loop is behind most of a program.
+// Two are.
 static int count_all(const char *line, int of) {
-  char *copy = malloc(strlen(line) + 1);
+  char *copy = malloc(strlen(line) + 1); // want: loop-allocation
   strcpy(copy, line);
   int found = 0;
   for (char *p = strchr(copy, of); p; p = strchr(p + 1, of))
