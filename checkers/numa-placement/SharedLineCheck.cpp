@@ -68,11 +68,40 @@ static bool mayTakeLong(const CallExpr &Call, const FunctionDecl &Callee,
   return !Body.isSmall() || Body.HasLoop || !Body.Uses.empty();
 }
 
-/// Returns true if an iteration of Loop does little, so that the thread writes
-/// again soon: it has no inner loop, and no call that may take long or sleep.
-/// For a write once a batch, moving the cache line costs little in comparison.
-static bool hasShortIterations(const Stmt *Loop, FunctionBodies &Bodies,
-                               const ASTContext &Context) {
+/// Returns true if Loop takes one element of its data after the other: it has a
+/// condition, which calls nothing, and its threads do not wait for each other
+/// or for work in it, as in a loop of phases.
+static bool isOverElements(const Stmt *Loop) {
+  const Expr *Condition = loopCondition(Loop);
+  if (!Condition && !isa<CXXForRangeStmt>(Loop))
+    return false;
+  bool Waits = false;
+  forEachStmt(Condition, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    Waits |= Call && !(Callee && isOfStd(*Callee));
+  });
+  forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    if (auto *Directive = dyn_cast<OMPExecutableDirective>(S)) {
+      OpenMPDirectiveKind Kind = Directive->getDirectiveKind();
+      Waits |= isa<OMPBarrierDirective>(S) ||
+               isOpenMPWorksharingDirective(Kind) ||
+               isOpenMPParallelDirective(Kind);
+    }
+    std::string Name = identifierOf(calleeOf(dyn_cast<CallExpr>(S))).lower();
+    for (StringRef Word :
+         {"barrier", "wait", "sleep", "lock", "join", "recv", "poll", "yield"})
+      Waits |= StringRef(Name).contains(Word);
+  });
+  return !Waits;
+}
+
+/// Returns true if the thread writes again soon: once for each element of its
+/// data, or in a loop that only does little.
+static bool writesOften(const Stmt *Loop, FunctionBodies &Bodies,
+                        const ASTContext &Context) {
+  if (isOverElements(Loop))
+    return true;
   bool Long = false;
   forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
     auto *Call = dyn_cast<CallExpr>(S);
@@ -87,7 +116,7 @@ namespace {
 /// How often a thread executes a statement.
 enum class Repeats {
   No,
-  Often,  ///< In a loop of the thread, whose iterations are short.
+  Often,  ///< In a loop of the thread that writesOften.
   InCalls ///< In each call of a function or lambda that threads call.
 };
 } // namespace
@@ -99,7 +128,7 @@ static Repeats repeatsOf(ArrayRef<const Stmt *> Parents,
   const Stmt *Lambda = nullptr;
   for (const Stmt *S : llvm::reverse(Parents)) {
     if (isLoop(S) && !Lambda && !hasFewIterations(S, Context) &&
-        hasShortIterations(S, Bodies, Context))
+        writesOften(S, Bodies, Context))
       return Repeats::Often;
     auto *Directive = dyn_cast<OMPExecutableDirective>(S);
     if (Directive && isOpenMPParallelDirective(Directive->getDirectiveKind()))

@@ -259,9 +259,31 @@ private:
           if (isVectorOfThreads(Member->getObjectType()))
             return start(Call, Arguments[0], Arguments.drop_front());
     }
+    if (!isOfStd(*Callee))
+      for (const Expr *Argument : Arguments)
+        if (const CallExpr *Bound = boundIn(Argument))
+          return start(
+              Call, Bound->getArg(0),
+              ArrayRef(Bound->getArgs(), Bound->getNumArgs()).drop_front());
     if (isa<CXXOperatorCallExpr>(Call) && isa<CXXMethodDecl>(Callee))
       Arguments = Arguments.drop_front();
     pass(*Callee, Arguments);
+  }
+
+  /// Returns the call of std::bind in Argument; null if there is none. A
+  /// function that a loop binds again and again and passes on, as to a pool of
+  /// threads, starts with the bound values.
+  const CallExpr *boundIn(const Expr *Argument) const {
+    const CallExpr *Found = nullptr;
+    if (innermostLoop(Parents))
+      forEachStmt(Argument, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+        auto *Call = dyn_cast<CallExpr>(S);
+        const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+        if (Callee && isOfStd(*Callee) && identifierOf(Callee) == "bind" &&
+            Call->getNumArgs())
+          Found = Call;
+      });
+    return Found;
   }
 
   static bool isVectorOfThreads(QualType T) {

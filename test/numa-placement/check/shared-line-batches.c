@@ -2,16 +2,16 @@
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes beside others' elements, often and once for each batch of work.
+// Writes beside others' elements, once for each element of the data, for each item of a queue and for each phase.
 // REQUIRES: openmp
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-shared-line' %s -- -std=gnu11 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning: --implicit-check-not=note:
 
 #include <omp.h>
 
-// Not reported: a write for each batch of work, by an inner loop, or by a function that may take long.
+// Reported: a write for each element, however long the thread works on it.
 int take(long *item);
 void work(long item);
-void batches(long *batch, long *items, long *handled, const double *x, double *out, long n) {
+void elements(long *batch, long *handled, const double *x, double *out, long n) {
 #pragma omp parallel
   {
     int me = omp_get_thread_num();
@@ -20,14 +20,39 @@ void batches(long *batch, long *items, long *handled, const double *x, double *o
       for (long j = 0; j < n; j++)
         sum += x[j];
       out[i] = sum;
+      // CHECK: :[[@LINE+2]]:7: warning: threads write neighbouring elements of 'batch' in loops, 8 bytes each
+      // CHECK: note: no fix:
       batch[me]++;
     }
+    long left = n;
+    while (left > 0) {
+      work(left--);
+      // CHECK: :[[@LINE+2]]:7: warning: threads write neighbouring elements of 'handled' in loops, 8 bytes each
+      // CHECK: note: no fix:
+      handled[me]++;
+    }
+  }
+}
+// Not reported: a write for each item that the thread has to get, and for each phase.
+void phase(long i);
+void wait_for_all(void);
+void batches(long *items, long *phases, long *steps, long n) {
+#pragma omp parallel
+  {
+    int me = omp_get_thread_num();
     long item;
     while (take(&item))
       items[me]++;
     for (long i = 0; i < n; i++) {
-      work(i);
-      handled[me]++;
+#pragma omp for
+      for (long j = 0; j < n; j++)
+        phase(j);
+      phases[me]++;
+    }
+    for (long i = 0; i < n; i++) {
+      phase(i);
+      wait_for_all();
+      steps[me]++;
     }
   }
 }

@@ -7,6 +7,7 @@
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-shared-line' %s -- -std=c++17 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning: --implicit-check-not=note:
 
 #include <algorithm>
+#include <functional>
 #include <omp.h>
 #include <vector>
 
@@ -87,3 +88,27 @@ struct alignas(64) Padded {
 };
 static std::vector<Padded> Apart;
 void apart(double Value) { Apart[omp_get_thread_num()].Value += Value; }
+
+// A pool of threads that is elsewhere runs what a loop binds.
+struct Pool {
+  void enqueue(std::function<void()> Task);
+};
+double loss(double X);
+static void evaluate(const std::vector<double> *Of, double *Sum, long From, long To) {
+  *Sum = 0;
+  for (long I = From; I < To; ++I)
+    // CHECK: :[[@LINE+2]]:5: warning: threads write neighbouring elements of 'Parts' in loops, 8 bytes each
+    // CHECK: note: no fix:
+    *Sum += loss((*Of)[I]);
+}
+// Not reported: one call of it.
+static void single(const std::vector<double> *Of, double *Sum) {
+  for (double Each : *Of)
+    *Sum += loss(Each);
+}
+void evaluateAll(Pool &P, const std::vector<double> &Of, long Threads) {
+  std::vector<double> Parts(Threads);
+  for (long I = 0; I < Threads; ++I)
+    P.enqueue(std::bind(evaluate, &Of, &(Parts[I]), I * 1000, (I + 1) * 1000));
+  P.enqueue(std::bind(single, &Of, &(Parts[0])));
+}
