@@ -14,9 +14,12 @@
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_CHECKS_H
 
 #include "checkers/blocking-sync/SpinLocks.h"
+#include "checkers/common/SleepClaims.h"
 #include "checkers/common/UnitCheck.h"
 
 namespace vfriendly::tidy {
+
+struct SleepingPoll;
 
 /// Locks, conditions, semaphores and barriers that spin only while that costs
 /// less than sleeping, and wake only threads that can proceed.
@@ -107,15 +110,22 @@ struct SignalLockedCheck final : SyncCheck {
   void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
-/// Reports loops that take a lock, test a condition, and sleep or yield before
-/// the next test, and waits whose timeout serves only to test a flag.
+/// Reports loops that sleep, or yield, before they look again whether others
+/// have done something, and waits whose timeout serves only to test a flag.
 class SleepPollCheck final : public SyncCheck {
 public:
-  using SyncCheck::SyncCheck;
+  SleepPollCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);
+  ~SleepPollCheck() override;
+  void onEndOfTranslationUnit() override;
 
 private:
   void inspect(const SyncModel &, const clang::ASTContext &) override;
   void reportTimedTests(const SyncModel &, const clang::ASTContext &);
+  void reportPoll(const SleepingPoll &, const FunctionSync &,
+                  const SyncModel &);
+
+  std::shared_ptr<SleepClaims> Claims;
+  bool IsDone = false;
 };
 
 /// Reports POSIX spin locks, whose waiters poll even while the holder is

@@ -31,6 +31,7 @@ namespace vfriendly::tidy {
 SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
                                clang::tidy::ClangTidyContext *Context)
     : ClangTidyCheck(Name, Context), Each(perUnit<EachFunction>()),
+      Sleeps(perUnit<SleepClaims>()),
       StyleName(Options.get("Style", "spin-then-block")),
       Inserter(Options.getLocalOrGlobal(
                    "IncludeStyle", clang::tidy::utils::IncludeSorter::IS_LLVM),
@@ -144,12 +145,23 @@ void SpinLoopsCheck::onEndOfTranslationUnit() {
   for (WaitIn &Each : Waits) {
     if (Each.Function->getTemplateInstantiationPattern())
       preferTemplate(Each);
-    if (claim(Each.Spin->Shape,
+    if (!isReportedAtSleep(*Each.Spin) &&
+        claim(Each.Spin->Shape,
               Each.Function->getASTContext().getSourceManager()))
       report(*Each.Spin, *Each.Function);
   }
   for (const Candidate &Each : Templates)
     reportForms(Each);
+}
+
+bool SpinLoopsCheck::isReportedAtSleep(const WrittenWait &Spin) {
+  // Whether a loop that only calls and sleeps waits is for the other check to
+  // say, which follows the results of the calls.
+  return Spin.Sleeps &&
+         (Sleeps->has(Spin.Shape.keyword()) ||
+          (Sleeps->Judge && llvm::all_of(Spin.Polls, [](const WrittenPoll &P) {
+             return P.Unseen;
+           })));
 }
 
 void SpinLoopsCheck::preferTemplate(WaitIn &Found) const {

@@ -10,6 +10,7 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
 
 #include "checkers/common/EachFunction.h"
+#include "checkers/common/SleepClaims.h"
 #include "checkers/spin-loops/BlocksAfter.h"
 #include "checkers/spin-loops/Candidates.h"
 #include "checkers/spin-loops/FixIts.h"
@@ -64,6 +65,8 @@ private:
   void visitFunction(const clang::FunctionDecl &Function);
   /// Adds the waits of a function to Waits.
   void findWaits(const Candidate &In);
+  /// Returns true if vfriendly-blocking-sync-sleep-poll decides on this wait.
+  bool isReportedAtSleep(const WrittenWait &Spin);
   /// Replaces a wait in an instance of a template by the one in the template,
   /// if the template's own text shows what is polled.
   void preferTemplate(WaitIn &Found) const;
@@ -75,6 +78,7 @@ private:
   Fix reportWithFix(const WrittenWait &Spin, const LoopSite &Site);
 
   std::shared_ptr<EachFunction> Each;
+  std::shared_ptr<SleepClaims> Sleeps;
   std::string StyleName;
   FixStyle Style = FixStyle::SpinThenBlock;
   clang::tidy::utils::IncludeInserter Inserter;

@@ -31,11 +31,11 @@ static bool try_get(struct queue *q, void **item) {
 }
 void *get(struct queue *q) {
   void *item = 0;
-  // CHECK: :[[@LINE+1]]:3: warning: loop
   for (int tries = 0; !try_get(q, &item); tries++) {
     if (tries < 100)
       sched_yield();
     else
+      // CHECK: :[[@LINE+1]]:7: warning: loop calls 'try_get' again and again and sleeps between tries: {{.*}}[vfriendly-blocking-sync-sleep-poll]
       usleep(10);
   }
   return item;
