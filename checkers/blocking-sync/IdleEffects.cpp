@@ -156,6 +156,10 @@ IdleEffect IdleEffects::effectOfBody(const FunctionDecl &Callee) {
   // A getter that takes a lock looks.
   if (Most == IdleEffect::Locks)
     Most = IdleEffect::Looks;
+  // One whose name asks, and of which a part is not visible.
+  if (Most == IdleEffect::Asks && namesQuestion(identifierOf(&Callee)) &&
+      !Callee.getReturnType()->isVoidType())
+    Most = IdleEffect::Looks;
   if (Most >= IdleEffect::Prints)
     Most = IdleEffect::Asks;
   return Known[F->Function] = Most;

@@ -179,6 +179,17 @@ static bool isMadeIn(const Stmt *Loop, const ValueDecl *Variable) {
   return Found;
 }
 
+/// Returns true if Loop names the handle Variable once, to create a thread: an
+/// attribute detaches it.
+static bool isForgotten(const ValueDecl &Variable, const Stmt *Loop) {
+  unsigned Named = 0;
+  forEachStmtAndLambda(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Ref = dyn_cast<DeclRefExpr>(S);
+    Named += Ref && Ref->getDecl() == &Variable;
+  });
+  return Named == 1;
+}
+
 /// Returns the container into which Loop moves the handle Variable, as in
 /// `threads.push_back(std::move(t))`; Variable itself if it is not moved.
 static const ValueDecl *keeperOf(const ValueDecl *Variable, const Stmt *Loop) {
@@ -402,6 +413,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
+      Ends |= Create.Object && isMadeIn(Loop, Create.Object) &&
+              !isOverKnownItems(Loop) && isForgotten(*Create.Object, Loop);
       // The threads of one connection after another live as long as these.
       if (Ends && ((Accepts && IsJoinedHere) ||
                    createsFew(Create, Loop, *F.Function, Context)))

@@ -86,7 +86,8 @@ std::optional<Meaning> byPromise(const FunctionDecl &Callee) {
       {"cv_signal", SyncKind::Signal},
       {"cv_wake1", SyncKind::Signal},
       {"cond_broadcast", SyncKind::Broadcast},
-      {"cv_broadcast", SyncKind::Broadcast}};
+      {"cv_broadcast", SyncKind::Broadcast},
+      {"thread_create", SyncKind::CreateThread}};
   // Threads do not sleep for a lock that they spin on.
   StringRef Name = Callee.getName();
   if (Callee.isDefined() || Callee.isVariadic() || !Callee.getNumParams() ||
@@ -98,27 +99,38 @@ std::optional<Meaning> byPromise(const FunctionDecl &Callee) {
     return Before.consume_back(Each.first) &&
            (Before.empty() || Before.ends_with("_")); // Not recv_wait.
   });
-  return Found == std::end(Endings)
+  // A thread needs a function to run.
+  return Found == std::end(Endings) ||
+                 (Found->second == SyncKind::CreateThread &&
+                  llvm::none_of(Callee.parameters(),
+                                [](const ParmVarDecl *P) {
+                                  return P->getType()->isFunctionPointerType();
+                                }))
              ? std::nullopt
              : std::optional<Meaning>({Found->second, 0});
 }
 
-/// Returns true if Class is a class of the standard library with one of Names.
+/// Returns true if D is declared in a namespace of this name.
+bool isIn(const Decl &D, StringRef Name) {
+  for (const DeclContext *C = D.getDeclContext(); C; C = C->getParent())
+    if (auto *Space = dyn_cast<NamespaceDecl>(C);
+        Space && Space->getName() == Name)
+      return true;
+  return false;
+}
+
+/// Returns true if Class is a class of the standard library, or of Boost, from
+/// which the library has it, with one of Names.
 bool isStdClass(const CXXRecordDecl *Class,
                 std::initializer_list<StringRef> Names) {
-  return Class && isOfStd(*Class) &&
-         llvm::is_contained(Names, identifierOf(Class));
+  return Class && llvm::is_contained(Names, identifierOf(Class)) &&
+         (isOfStd(*Class) || isIn(*Class, "boost"));
 }
 
 /// Returns true for the classes that lock a mutex of oneTBB.
 bool isTbbLock(const CXXRecordDecl &Class) {
-  if (!Class.getIdentifier() || !Class.getName().ends_with("scoped_lock"))
-    return false;
-  for (const DeclContext *D = Class.getDeclContext(); D; D = D->getParent())
-    if (auto *Space = dyn_cast<NamespaceDecl>(D);
-        Space && Space->getName() == "tbb")
-      return true;
-  return false;
+  return Class.getIdentifier() && Class.getName().ends_with("scoped_lock") &&
+         isIn(Class, "tbb");
 }
 
 /// Returns the synchronization operation of a method of the standard library's

@@ -36,6 +36,28 @@ void untilEmpty(int most) {
     // CHECK: :[[@LINE+1]]:5: warning: loop calls {{.*}}[vfriendly-blocking-sync-sleep-poll]
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
+// A getter whose lock is in another file.
+class Shared {
+  bool Value;
+  void lock(), unlock();
+
+public:
+  bool get() {
+    lock();
+    bool Now = Value;
+    unlock();
+    return Now;
+  }
+};
+struct Service {
+  Shared Stopped;
+  bool is_stopped() { return Stopped.get(); }
+};
+void untilStopped(Service &s) {
+  while (!s.is_stopped())
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'is_stopped' {{.*}}[vfriendly-blocking-sync-sleep-poll]
+    usleep(10000);
+}
 // Memory alone: the other check.
 extern volatile bool done;
 void untilDone() {
