@@ -14,6 +14,7 @@
 #include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/ASTLambda.h"
 #include "clang/AST/ExprCXX.h"
 
 using namespace clang;
@@ -128,12 +129,21 @@ std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
 constexpr llvm::StringLiteral Cost = "the threads take turns";
 constexpr llvm::StringLiteral Remedy = "give each thread a partial result";
 
+bool takesLock(const SyncSite &S) {
+  return S.Kind == SyncKind::Lock || S.Kind == SyncKind::SpinLock;
+}
+
 /// Where lambdas stand: their call operators are functions of their own.
 using LambdaParents =
     llvm::DenseMap<const FunctionDecl *, SmallVector<const Stmt *, 8>>;
 
 LambdaParents lambdasIn(const SyncModel &Model) {
-  LambdaParents Found;
+  LambdaParents Found; // Of use if one of them takes a lock.
+  if (llvm::none_of(Model.functions(), [](const FunctionSync &F) {
+        return isLambdaCallOperator(F.Function) &&
+               llvm::any_of(F.Syncs, takesLock);
+      }))
+    return Found;
   for (const FunctionSync &F : Model.functions())
     forEachStmtAndLambda(F.Function->getBody(),
                          [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
@@ -153,12 +163,14 @@ LambdaParents lambdasIn(const SyncModel &Model) {
 void forEachExclusive(const FunctionSync &F, const LambdaParents &Lambdas,
                       llvm::function_ref<void(const Exclusive &)> Visit) {
   for (const SyncSite &S : F.Syncs)
-    if (S.Kind == SyncKind::Lock || S.Kind == SyncKind::SpinLock) {
+    if (takesLock(S)) {
       SmallVector<const Stmt *, 16> Parents(Lambdas.lookup(F.Function));
       Parents.append(S.Parents.begin(), S.Parents.end());
       Visit(
           {F, Parents, protectedBy(S, F), "with a lock held", nullptr, S.Site});
     }
+  if (F.Function->getASTContext().getLangOpts().OpenMP == 0)
+    return;
   forEachStmtAndLambda(F.Function->getBody(),
                        [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
                          if (!isa<OMPCriticalDirective, OMPAtomicDirective>(S))

@@ -55,12 +55,12 @@ public:
 private:
   void noteUse(const FunctionDecl *F) {
     if (F)
-      Into.Uses.push_back({F, IsInLoop});
+      Into.Uses.push_back({F, Loop});
   }
 
   const ASTContext &Context;
   FunctionBody &Into;
-  bool IsInLoop = false;
+  const Stmt *Loop = nullptr;
 };
 
 void FunctionBodies::Walker::noteDestructor(QualType Type) {
@@ -75,17 +75,19 @@ void FunctionBodies::Walker::walk(const Stmt &S) {
   if (isa<UnaryExprOrTypeTraitExpr>(S))
     return; // The operand of sizeof is not evaluated.
   ++Into.Statements;
-  bool WasInLoop = IsInLoop;
-  if (isLoop(&S))
-    IsInLoop = Into.HasLoop = true;
-  else if (isa<GotoStmt, IndirectGotoStmt>(S))
+  const Stmt *Around = Loop;
+  if (isLoop(&S)) {
+    Into.HasLoop = true;
+    if (!Loop)
+      Loop = &S;
+  } else if (isa<GotoStmt, IndirectGotoStmt>(S))
     Into.HasLoop = Into.HasGoto = true;
   else if (auto *Ref = dyn_cast<DeclRefExpr>(&S)) {
     noteUse(dyn_cast<FunctionDecl>(Ref->getDecl()));
     if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
         Variable && Variable->getType()->isFunctionPointerType() &&
         Variable->isFileVarDecl())
-      Into.Pointers.push_back({Variable, IsInLoop});
+      Into.Pointers.push_back({Variable, Loop});
   } else if (auto *Member = dyn_cast<MemberExpr>(&S))
     noteUse(dyn_cast<FunctionDecl>(Member->getMemberDecl()));
   else if (auto *Construct = dyn_cast<CXXConstructExpr>(&S)) {
@@ -116,7 +118,7 @@ void FunctionBodies::Walker::walk(const Stmt &S) {
       if (Child)
         walk(*Child);
   }
-  IsInLoop = WasInLoop;
+  Loop = Around;
 }
 
 const FunctionBody &FunctionBodies::of(const FunctionDecl &F) {
@@ -141,14 +143,44 @@ const FunctionBody &FunctionBodies::of(const FunctionDecl &F) {
 }
 
 std::vector<const FunctionDecl *>
-FunctionBodies::withInlined(ArrayRef<const FunctionDecl *> Functions) {
+FunctionBodies::withInlined(ArrayRef<const FunctionDecl *> Functions,
+                            const LoopSet *Loops, unsigned DepthOutside) {
+  constexpr unsigned Unlimited = ~0u;
+  if (!Loops)
+    DepthOutside = Unlimited;
   std::vector<const FunctionDecl *> All = Functions.vec();
-  llvm::SmallPtrSet<const FunctionDecl *, 32> Seen(All.begin(), All.end());
-  for (size_t I = 0; I < All.size(); ++I)
-    for (const FunctionBody::Use &Each : of(*All[I]).Uses)
-      if (const FunctionDecl *Definition = loweredDefinition(*Each.Function))
-        if (of(*Definition).isSmall() && Seen.insert(Definition).second)
-          All.push_back(Definition);
+  // A function is visited again if more of what it calls counts than before.
+  std::vector<std::pair<const FunctionDecl *, unsigned>> Left;
+  llvm::DenseMap<const FunctionDecl *, unsigned> Levels;
+  for (const FunctionDecl *Each : Functions) {
+    Left.push_back({Each, DepthOutside});
+    Levels[Each] = DepthOutside;
+  }
+  for (size_t I = 0; I < Left.size(); ++I) {
+    auto [F, Depth] = Left[I];
+    const FunctionBody &Body = of(*F);
+    for (const FunctionBody::Use &Each : Body.Uses) {
+      unsigned Inside =
+          Depth == Unlimited || Body.HasGoto ||
+                  (I < Functions.size() && Loops->contains(Each.Loop))
+              ? Unlimited
+              : Depth;
+      const FunctionDecl *Definition =
+          Inside != 0 ? loweredDefinition(*Each.Function) : nullptr;
+      if (!Definition || !of(*Definition).isSmall())
+        continue;
+      if (Inside != Unlimited)
+        --Inside;
+      auto [Known, IsNew] = Levels.try_emplace(Definition, Inside);
+      if (IsNew)
+        All.push_back(Definition);
+      else if (Known->second < Inside)
+        Known->second = Inside;
+      else
+        continue;
+      Left.push_back({Definition, Inside});
+    }
+  }
   return All;
 }
 

@@ -20,6 +20,7 @@
 #include "clang/AST/Decl.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <memory>
@@ -34,13 +35,13 @@ struct FunctionBody {
   /// whose address is taken.
   struct Use {
     const clang::FunctionDecl *Function;
-    bool IsInLoop;
+    const clang::Stmt *Loop; ///< The outermost loop around it; may be null.
   };
   llvm::SmallVector<Use, 8> Uses;
   /// References to global pointers to functions.
   struct PointerUse {
     const clang::VarDecl *Pointer;
-    bool IsInLoop;
+    const clang::Stmt *Loop; ///< As for Use.
   };
   llvm::SmallVector<PointerUse, 0> Pointers;
 
@@ -54,10 +55,15 @@ class FunctionBodies {
 public:
   const FunctionBody &of(const clang::FunctionDecl &F);
 
+  /// Outermost loops.
+  using LoopSet = llvm::DenseSet<const clang::Stmt *>;
+
   /// Returns Functions and, after them, the definitions that may be inlined
-  /// into them.
+  /// into them. If Loops is given, of what Functions call outside of these
+  /// only DepthOutside levels of calls.
   std::vector<const clang::FunctionDecl *>
-  withInlined(llvm::ArrayRef<const clang::FunctionDecl *> Functions);
+  withInlined(llvm::ArrayRef<const clang::FunctionDecl *> Functions,
+              const LoopSet *Loops = nullptr, unsigned DepthOutside = 0);
 
 private:
   class Walker;

@@ -59,28 +59,49 @@ LoweredPlace loweredPlaceOf(const llvm::DebugLoc &At) {
 
 namespace {
 
-/// Marks functions as used while code is generated, so that those with internal
-/// linkage and inline ones are emitted too.
-class Used {
+/// Functions have the attribute AttrT while code is generated.
+template <typename AttrT> class Marked {
 public:
-  void add(ArrayRef<const FunctionDecl *> Functions) {
-    for (const FunctionDecl *Each : Functions) {
-      if (Each->hasAttr<UsedAttr>())
-        continue;
-      Marked.push_back(const_cast<FunctionDecl *>(Each));
-      Marked.back()->addAttr(UsedAttr::CreateImplicit(Each->getASTContext()));
-    }
+  void add(const FunctionDecl &F) {
+    if (F.hasAttr<AttrT>())
+      return;
+    All.push_back(const_cast<FunctionDecl *>(&F));
+    All.back()->addAttr(AttrT::CreateImplicit(F.getASTContext()));
   }
-  Used() = default;
-  Used(const Used &) = delete;
-  Used &operator=(const Used &) = delete;
-  ~Used() {
-    for (FunctionDecl *Each : Marked)
-      Each->dropAttr<UsedAttr>();
+  Marked() = default;
+  Marked(const Marked &) = delete;
+  Marked &operator=(const Marked &) = delete;
+  ~Marked() {
+    for (FunctionDecl *Each : All)
+      Each->dropAttr<AttrT>();
   }
 
 private:
-  SmallVector<FunctionDecl *, 8> Marked;
+  SmallVector<FunctionDecl *, 8> All;
+};
+
+/// Functions have no bodies while code is generated. Otherwise clang emits each
+/// function that is defined in a class and called, which nobody asks for.
+class Hidden {
+public:
+  void add(const FunctionDecl &F) {
+    // clang evaluates calls of constexpr functions.
+    if (!isa<CXXRecordDecl>(F.getLexicalDeclContext()) || F.isConstexpr() ||
+        !F.doesThisDeclarationHaveABody() || F.isLateTemplateParsed())
+      return;
+    All.push_back({const_cast<FunctionDecl *>(&F), F.getBody()});
+    All.back().first->setBody(nullptr);
+  }
+  Hidden() = default;
+  Hidden(const Hidden &) = delete;
+  Hidden &operator=(const Hidden &) = delete;
+  ~Hidden() {
+    for (auto [F, Body] : All)
+      F->setBody(Body);
+  }
+
+private:
+  SmallVector<std::pair<FunctionDecl *, Stmt *>, 0> All;
 };
 
 using DeclSet = llvm::SmallPtrSet<const FunctionDecl *, 16>;
@@ -115,23 +136,44 @@ public:
 
   /// Generates IR for the roots of all judges and the definitions that may be
   /// inlined into them. Returns false if clang cannot generate the IR.
-  bool generate(ArrayRef<IrJudge *> Judges) {
-    std::vector<const FunctionDecl *> Roots;
-    DeclSet Seen;
-    for (const IrJudge *Judge : Judges)
-      llvm::copy_if(
-          Judge->Roots, std::back_inserter(Roots),
-          [&](const FunctionDecl *F) { return Seen.insert(F).second; });
-    std::vector<const FunctionDecl *> Definitions = Bodies->withInlined(Roots);
-    Used Marks;
-    Marks.add(Roots);
-    for (const IrJudge *Judge : Judges) {
-      Marks.add(Judge->Beside);
-      llvm::copy_if(Judge->Beside, std::back_inserter(Definitions),
-                    [&](const FunctionDecl *F) {
-                      return !llvm::is_contained(Definitions, F);
-                    });
-    }
+  bool generate(const JudgesByForm &Judges) {
+    std::vector<const FunctionDecl *> Definitions;
+    DeclSet Known;
+    Marked<UsedAttr> Used;
+    Marked<NoDebugAttr> Unplaced;
+    auto Add = [&](const FunctionDecl *F) {
+      if (!Known.insert(F).second)
+        return false;
+      Definitions.push_back(F);
+      return true;
+    };
+    for (Form Each : {AsWritten, Inlined})
+      for (const FunctionDecl *F : rootsOf(Judges[Each])) {
+        Add(F);
+        Used.add(*F);
+      }
+    // As written, what the loops call is asked where it reads. Of all other
+    // functions only the place of the call in the root counts, once they are
+    // inlined, unless they have loops of their own.
+    for (const FunctionDecl *F : withInlined(AsWritten, Judges[AsWritten], 0))
+      Add(F);
+    for (Form Each : {AsWritten, Inlined})
+      for (const FunctionDecl *F : withInlined(Each, Judges[Each]))
+        if (Add(F) && !Bodies->of(*F).HasLoop)
+          Unplaced.add(*F);
+    const size_t Looked = Definitions.size();
+    for (auto &OfForm : Judges)
+      for (const IrJudge *Judge : OfForm)
+        for (const FunctionDecl *F : Judge->Beside) {
+          Add(F);
+          Used.add(*F);
+        }
+    Hidden Rest;
+    for (const FunctionDecl *Each : ArrayRef(Definitions).take_front(Looked))
+      for (const FunctionBody::Use &Use : Bodies->of(*Each).Uses)
+        if (const FunctionDecl *F = loweredDefinition(*Use.Function);
+            F && !Known.contains(F))
+          Rest.add(*F);
     Generator->Initialize(Context);
     // Emits callees before their callers, because a call can use only functions
     // that have been declared by then.
@@ -144,20 +186,44 @@ public:
 
   /// Simplifies the functions that Judges need, and calls Judges.
   void judge(Form Wanted, ArrayRef<IrJudge *> Judges) {
-    std::vector<const FunctionDecl *> Roots;
-    for (IrJudge *Judge : Judges) {
-      Roots.insert(Roots.end(), Judge->Roots.begin(), Judge->Roots.end());
+    for (IrJudge *Judge : Judges)
       forJudge(*Judge, &IrJudge::tell);
-    }
+    std::vector<const FunctionDecl *> All = withInlined(Wanted, Judges);
+    DeclSet Needed(All.begin(), All.end());
     if (Wanted == AsWritten)
-      simplifyEarly(Roots);
+      simplifyEarly(Needed);
     else
-      inlineCallees(Roots);
+      inlineCallees(rootsOf(Judges), Needed);
     for (IrJudge *Judge : Judges)
       forJudge(*Judge, &IrJudge::judge);
   }
 
 private:
+  static std::vector<const FunctionDecl *> rootsOf(ArrayRef<IrJudge *> Judges) {
+    std::vector<const FunctionDecl *> Roots;
+    for (const IrJudge *Judge : Judges)
+      Roots.insert(Roots.end(), Judge->Roots.begin(), Judge->Roots.end());
+    return Roots;
+  }
+
+  /// Returns the roots of Judges, and the definitions that are looked into. As
+  /// written, calls outside of loops stay: what they do with a variable's
+  /// address, or whether they add atomically, is asked up to 5 levels deep
+  /// (Sharing.cpp, SpinLoops.cpp), and where a mapping is from without a limit.
+  std::vector<const FunctionDecl *> withInlined(Form Wanted,
+                                                ArrayRef<IrJudge *> Judges,
+                                                unsigned DepthOutside = 5) {
+    FunctionBodies::LoopSet Loops;
+    bool FollowsValues = false;
+    for (const IrJudge *Each : Judges) {
+      Loops.insert(Each->Loops.begin(), Each->Loops.end());
+      FollowsValues |= !Each->Beside.empty();
+    }
+    return Bodies->withInlined(
+        rootsOf(Judges), Wanted == Inlined || FollowsValues ? nullptr : &Loops,
+        DepthOutside);
+  }
+
   /// Returns the declaration of F, or of the function around the OpenMP region
   /// or task that clang has made F of.
   const FunctionDecl *declOf(const llvm::Function &F) {
@@ -182,7 +248,7 @@ private:
   }
 
   /// Runs what clang runs before the plugin's early passes.
-  void simplifyEarly(ArrayRef<const FunctionDecl *> Roots) {
+  void simplifyEarly(const DeclSet &Needed) {
     llvm::Module &M = *Generator->GetModule();
     llvm::InferFunctionAttrsPass().run(M, MAM);
     llvm::FunctionPassManager FPM;
@@ -190,7 +256,6 @@ private:
     FPM.addPass(llvm::SimplifyCFGPass());
     FPM.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     FPM.addPass(llvm::EarlyCSEPass());
-    DeclSet Needed = neededFor(Roots);
     for (llvm::Function &F : M)
       if (!F.isDeclaration() && Needed.contains(declOf(F)))
         FAM.invalidate(F, FPM.run(F, FAM));
@@ -209,9 +274,10 @@ private:
     return FPM;
   }
 
-  void inlineCallees(ArrayRef<const FunctionDecl *> Roots) {
+  void inlineCallees(ArrayRef<const FunctionDecl *> Roots,
+                     const DeclSet &Needed) {
     llvm::Module &M = *Generator->GetModule();
-    DeclSet Needed = neededFor(Roots), Judged(Roots.begin(), Roots.end());
+    DeclSet Judged(Roots.begin(), Roots.end());
     for (llvm::Function &F : M)
       if (!F.isDeclaration() && !Judged.contains(declOf(F))) {
         if (Needed.contains(declOf(F)))
@@ -232,11 +298,6 @@ private:
     Inliner.getPM().addPass(llvm::createCGSCCToFunctionPassAdaptor(simplify()));
     MPM.addPass(std::move(Inliner));
     MPM.run(M, MAM);
-  }
-
-  DeclSet neededFor(ArrayRef<const FunctionDecl *> Roots) {
-    std::vector<const FunctionDecl *> All = Bodies->withInlined(Roots);
-    return DeclSet(All.begin(), All.end());
   }
 
   /// Lets the inliner delete F once all its calls are inlined.
@@ -274,13 +335,11 @@ bool LoweredUnit::judge(ASTContext &Context) {
     return *Done;
   for (auto &Each : Judges)
     llvm::erase_if(Each, [](IrJudge *Judge) { return Judge->Roots.empty(); });
-  SmallVector<IrJudge *, 2> All = Judges[AsWritten];
-  All.append(Judges[Inlined]);
-  if (All.empty())
+  if (Judges[AsWritten].empty() && Judges[Inlined].empty())
     return *(Done = true);
   Lowering Lower(Context);
   Done = !Context.getDiagnostics().hasUncompilableErrorOccurred() &&
-         Lower.generate(All);
+         Lower.generate(Judges);
   if (!*Done)
     return false;
   // The judges of the IR as written come first, because inlining changes it.

@@ -75,6 +75,8 @@ public:
   /// The functions to judge. They are emitted even without a caller, and with
   /// them the definitions that may be inlined into them.
   std::vector<const clang::FunctionDecl *> Roots;
+  /// The outermost loops of the roots to judge as written.
+  FunctionBodies::LoopSet Loops;
   /// Functions that are emitted, too, for what they say about the values of
   /// variables.
   std::vector<const clang::FunctionDecl *> Beside;
@@ -100,7 +102,8 @@ public:
 
 private:
   class Lowering;
-  llvm::SmallVector<IrJudge *, 2> Judges[2];
+  using JudgesByForm = llvm::SmallVector<IrJudge *, 2>[2];
+  JudgesByForm Judges;
   std::optional<bool> Done;
 };
 

@@ -146,4 +146,13 @@ bool hasRoomBefore(SourceLocation Place, const ASTContext &Context) {
   return !InDirective && Before.isOneOf(tok::semi, tok::l_brace, tok::r_brace);
 }
 
+bool mentions(const ASTContext &Unit, ArrayRef<StringRef> Names) {
+  // A precompiled header or a module brings identifiers when they are asked
+  // for.
+  return Unit.Idents.getExternalIdentifierLookup() ||
+         llvm::any_of(Names, [&](StringRef Name) {
+           return Unit.Idents.find(Name) != Unit.Idents.end();
+         });
+}
+
 } // namespace vfriendly::tidy

@@ -59,6 +59,11 @@ bool hasRoomBefore(clang::SourceLocation Place,
 /// Returns true if only white space stands before Place on its line.
 bool startsLine(clang::SourceLocation Place, const clang::ASTContext &Context);
 
+/// Returns true if the unit names one of these, anywhere. False says without a
+/// walk that it does not call it.
+bool mentions(const clang::ASTContext &Unit,
+              llvm::ArrayRef<llvm::StringRef> Names);
+
 } // namespace vfriendly::tidy
 
 #endif

@@ -62,14 +62,20 @@ unsigned HeapReach::doesIfInlined(const FunctionDecl &F) {
 
 bool HeapReach::doesBoth(const FunctionDecl &F, bool InLoops) {
   const FunctionBody &In = Bodies.of(F);
-  unsigned Does = 0;
+  // What an iteration releases it has allocated in the same loop.
+  llvm::SmallDenseMap<const Stmt *, unsigned, 4> Does;
+  auto Add = [&](const Stmt *Loop, auto Find) {
+    if (InLoops && !Loop && !In.HasGoto)
+      return;
+    unsigned &OfLoop = Does[InLoops && !In.HasGoto ? Loop : nullptr];
+    if (OfLoop != Both)
+      OfLoop |= Find();
+  };
   for (const FunctionBody::Use &Each : In.Uses)
-    if (Does != Both && (!InLoops || Each.IsInLoop || In.HasGoto))
-      Does |= doesIfInlined(*Each.Function);
+    Add(Each.Loop, [&] { return doesIfInlined(*Each.Function); });
   for (const FunctionBody::PointerUse &Each : In.Pointers)
-    if (!InLoops || Each.IsInLoop || In.HasGoto)
-      Does |= whatIs(Heap.find(*Each.Pointer));
-  return Does == Both;
+    Add(Each.Loop, [&] { return whatIs(Heap.find(*Each.Pointer)); });
+  return llvm::any_of(Does, [](auto &Each) { return Each.second == Both; });
 }
 
 bool HeapReach::churns(const FunctionDecl &F) {

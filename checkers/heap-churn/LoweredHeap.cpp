@@ -37,7 +37,7 @@ void LoweredHeap::consider(const FunctionDecl &Function, HeapCalls &Heap) {
   if (Reach->churnsInCall(Function))
     Called.push_back(&Function);
   for (const FunctionBody::Use &Each : Bodies->of(Function).Uses)
-    if (Each.IsInLoop)
+    if (Each.Loop)
       Callers[Each.Function->getCanonicalDecl()].push_back(&Function);
 }
 

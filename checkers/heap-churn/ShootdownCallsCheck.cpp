@@ -344,6 +344,9 @@ void ShootdownCallsCheck::reportLowLimits(FunctionView &View) {
 }
 
 void ShootdownCallsCheck::inspect(FunctionView &View) {
+  if (!mentions(View.Context, {"madvise", "mprotect", "pkey_mprotect", "munmap",
+                               "sbrk", "malloc_trim", "mallopt"}))
+    return;
   reportLowLimits(View);
   inspectCallees(View);
   if (View.loops().empty())

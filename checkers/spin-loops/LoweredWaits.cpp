@@ -9,6 +9,7 @@
 #include "checkers/spin-loops/LoweredWaits.h"
 
 #include "checkers/common/PerUnit.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 #include "passes/analysis/common/KeepMarks.h"
 #include "passes/analysis/common/WaitNeutral.h"
@@ -50,12 +51,7 @@ static bool mapsOrOpens(const FunctionDecl &F) {
 /// devices (Devices.h): those that map memory or open files, and their callers.
 void LoweredWaits::addMappings(const ASTContext &Context,
                                ArrayRef<const FunctionDecl *> Definitions) {
-  auto Declares = [&](StringRef Name) {
-    auto Known = Context.Idents.find(Name);
-    return Known != Context.Idents.end() &&
-           !Context.getTranslationUnitDecl()->lookup(Known->second).empty();
-  };
-  if (Roots.empty() || (!Declares("mmap") && !Declares("mmap64")))
+  if (Roots.empty() || !mentions(Context, {"mmap", "mmap64"}))
     return;
   std::shared_ptr<FunctionBodies> Bodies = perUnit<FunctionBodies>();
   llvm::SmallPtrSet<const Decl *, 8> Added, Callers;
@@ -72,19 +68,24 @@ void LoweredWaits::addMappings(const ASTContext &Context,
       }
 }
 
+static void addEffect(llvm::Function &F, CallEffect Effect) {
+  F.addFnAttr(SourceAttribute, std::to_string(static_cast<unsigned>(Effect)));
+}
+
 /// Says in an attribute of F which effect its name has in the source. Bodies
 /// tell more than names, so functions that will be inlined are told only if
 /// they give a hint or read a clock.
-static void tellEffect(llvm::Function &F, const FunctionDecl &D,
-                       bool IsExposed) {
+void LoweredWaits::tellEffect(llvm::Function &F, const FunctionDecl &D) {
   CallEffect Effect = classifyFunction(D);
   if (Effect == CallEffect::Other ||
       effectOfLibraryFunction(F.getName()) != CallEffect::Other)
     return;
-  bool IsOpaque = F.isDeclaration() || IsExposed || isOfStd(D);
-  if (isHint(Effect) || Effect == CallEffect::Clock ||
-      (Effect == CallEffect::TryLock ? IsOpaque : F.isDeclaration()))
-    F.addFnAttr(SourceAttribute, std::to_string(static_cast<unsigned>(Effect)));
+  if (F.isDeclaration() || isHint(Effect) || Effect == CallEffect::Clock)
+    addEffect(F, Effect);
+  else if (Effect == CallEffect::TryLock && isOfStd(D))
+    addEffect(F, Effect);
+  else if (Effect == CallEffect::TryLock)
+    Tries.push_back(&F);
 }
 
 bool isAt(SourceLocation At, const LoweredPlace &Place,
@@ -134,7 +135,7 @@ void LoweredWaits::tellNames(llvm::Function &F, const FunctionDecl &D) {
 void LoweredWaits::tell(const LoweredFunctions &Functions) {
   for (llvm::Function &F : Functions.M)
     if (const FunctionDecl *D = Functions.DeclOf(F)) {
-      tellEffect(F, *D, /*IsExposed=*/false);
+      tellEffect(F, *D);
       if (Functions.RootOf(F))
         tellNames(F, *D);
     }
@@ -329,9 +330,8 @@ void LoweredWaits::judge(const LoweredFunctions &Functions) {
     Exposer.run(*F, Functions.FAM);
     splitPolls(*F, Functions.FAM, Variables, SplitFor::Report);
   }
-  for (llvm::Function &F : Functions.M)
-    if (const FunctionDecl *D = Functions.DeclOf(F))
-      tellEffect(F, *D, /*IsExposed=*/true);
+  for (llvm::Function *F : Tries)
+    addEffect(*F, CallEffect::TryLock);
   for (llvm::Function *F : Judged) {
     auto &LI = Functions.FAM.getResult<llvm::LoopAnalysis>(*F);
     auto &DT = Functions.FAM.getResult<llvm::DominatorTreeAnalysis>(*F);

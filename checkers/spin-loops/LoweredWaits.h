@@ -92,9 +92,12 @@ class LoweredWaits : private IrJudge {
 public:
   LoweredWaits();
 
-  /// Adds a definition of a function that has a candidate loop.
-  void consider(const clang::FunctionDecl &Function) {
-    Roots.push_back(&Function);
+  /// Adds a definition of a function that has a candidate in this outermost
+  /// loop.
+  void consider(const clang::FunctionDecl &Function, const clang::Stmt *Loop) {
+    if (Roots.empty() || Roots.back() != &Function)
+      Roots.push_back(&Function);
+    IrJudge::Loops.insert(Loop);
   }
 
   /// Fills Found. Returns false if clang cannot generate IR, for example
@@ -113,12 +116,16 @@ private:
                    llvm::ArrayRef<const clang::FunctionDecl *> Definitions);
   void tell(const LoweredFunctions &Functions) override;
   void judge(const LoweredFunctions &Functions) override;
+  void tellEffect(llvm::Function &F, const clang::FunctionDecl &D);
   void tellNames(llvm::Function &F, const clang::FunctionDecl &D);
   void add(const clang::FunctionDecl &In, const SpinLoop &S,
            llvm::ScalarEvolution &SE, const llvm::LoopInfo &LI,
            const llvm::DominatorTree &DT);
 
   std::shared_ptr<LoweredUnit> Unit;
+  /// Functions with bodies that are named like tries to lock: said when those
+  /// that can be inlined are.
+  std::vector<llvm::Function *> Tries;
 };
 
 } // namespace vfriendly::tidy

@@ -10,6 +10,7 @@
 
 #include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
+#include "checkers/common/Loops.h"
 #include "checkers/common/PerUnit.h"
 #include "checkers/spin-loops/Describe.h"
 #include "checkers/spin-loops/TextualForms.h"
@@ -32,6 +33,7 @@ SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
                                clang::tidy::ClangTidyContext *Context)
     : ClangTidyCheck(Name, Context), Each(perUnit<EachFunction>()),
       Sleeps(perUnit<SleepClaims>()),
+      Bodies(perUnit<FunctionBodies>()),
       StyleName(Options.get("Style", "spin-then-block")),
       Inserter(Options.getLocalOrGlobal(
                    "IncludeStyle", clang::tidy::utils::IncludeSorter::IS_LLVM),
@@ -97,8 +99,12 @@ void SpinLoopsCheck::visitFunction(const FunctionDecl &Function) {
   if (!Body || Function.isConsteval() || !Visited.insert(Body).second ||
       isKept(Function))
     return;
-  if (!Function.isDependentContext() && !Function.isInvalidDecl())
-    Definitions.push_back(&Function);
+  if (!Function.isDependentContext()) {
+    if (!Function.isInvalidDecl())
+      Definitions.push_back(&Function);
+    if (!Bodies->of(Function).HasLoop) // Other checks ask that, too.
+      return;
+  }
   Candidate Found{&Function, loopsOf(Function)};
   if (Found.Loops.empty())
     return;
@@ -110,16 +116,23 @@ void SpinLoopsCheck::visitFunction(const FunctionDecl &Function) {
   if (IsInstance)
     for (const WrittenLoop &Loop : Found.Loops)
       Examined.insert(Loop.Shape.keyword());
-  if (llvm::none_of(Found.Loops, [&](const WrittenLoop &Loop) {
-        return May.wait(Loop.Shape, Function);
-      })) {
+  bool Any = false;
+  for (const WrittenLoop &Loop : Found.Loops)
+    if (May.wait(Loop.Shape, Function)) {
+      Any = true;
+      auto Outermost =
+          llvm::find_if(Loop.Parents, [](const Stmt *S) { return isLoop(S); });
+      if (!Function.isInvalidDecl())
+        Lowered.consider(Function, Outermost == Loop.Parents.end()
+                                       ? Loop.Shape.Statement
+                                       : *Outermost);
+    }
+  if (!Any) {
     if (IsInstance)
       for (const WrittenLoop &Loop : Found.Loops)
         Varying.insert(Loop.Shape.keyword());
     return;
   }
-  if (!Function.isInvalidDecl())
-    Lowered.consider(Function);
   Functions.push_back(std::move(Found));
 }
 

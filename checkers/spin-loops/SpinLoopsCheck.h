@@ -79,6 +79,7 @@ private:
 
   std::shared_ptr<EachFunction> Each;
   std::shared_ptr<SleepClaims> Sleeps;
+  std::shared_ptr<FunctionBodies> Bodies;
   std::string StyleName;
   FixStyle Style = FixStyle::SpinThenBlock;
   clang::tidy::utils::IncludeInserter Inserter;

@@ -10,6 +10,7 @@
 
 #include "checkers/common/AtomicOps.h"
 #include "checkers/common/EachNode.h"
+#include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -189,7 +190,7 @@ void TuUses::scan(const ASTContext &Context) {
 }
 
 bool TuUses::entersStrictSeccomp(const ASTContext &Context) {
-  if (!Scanned)
+  if (!Scanned && mentions(Context, {"prctl"}))
     scan(Context);
   return StrictSeccomp;
 }
