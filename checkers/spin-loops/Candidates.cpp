@@ -150,8 +150,14 @@ void Candidates::visitCall(const CallExpr &Call, Effects &Into, bool Decides) {
     if (Effect != CallEffect::Other)
       return;
   }
-  if (Tells == NameTells::ReadsWord ? Callee && !Callee->hasBody()
-                                    : Tells != NameTells::Nothing)
+  // Of a function that does not only wait, a body tells more than the name.
+  bool NeedsNoBody =
+      llvm::is_contained({NameTells::Pauses, NameTells::Delays,
+                          NameTells::Fails, NameTells::ReadsClock},
+                         Tells);
+  if (NeedsNoBody ||
+      (Tells != NameTells::Nothing && Tells != NameTells::Prints && Callee &&
+       !Callee->hasBody()))
     return;
   auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
   enter(Method && Method->isVirtual() ? nullptr : Callee, Into,

@@ -239,6 +239,23 @@ bool mayBeWrittenByDevice(const WrittenPoll &P) {
   return (Op && Op->getOpcode() == UO_Deref) || (Sum && Sum->isAdditiveOp());
 }
 
+/// Returns true if P reads at a number of bytes from an address, as drivers
+/// read registers: *(volatile uint32_t *)(bar + STATUS).
+bool readsAtOffset(const WrittenPoll &P) {
+  if (!P.At.LValue || !P.Volatile || P.Tries)
+    return false;
+  auto *Op = dyn_cast<UnaryOperator>(P.At.LValue->IgnoreParenImpCasts());
+  auto *Cast =
+      Op && Op->getOpcode() == UO_Deref
+          ? dyn_cast<ExplicitCastExpr>(Op->getSubExpr()->IgnoreParens())
+          : nullptr;
+  auto *Sum =
+      Cast ? dyn_cast<BinaryOperator>(Cast->getSubExpr()->IgnoreParenImpCasts())
+           : nullptr;
+  return Sum && Sum->isAdditiveOp() && Sum->getType()->isPointerType() &&
+         Sum->getType()->getPointeeType()->isCharType();
+}
+
 /// Returns true if P calls a member function that may change an object of the
 /// loop's own function: such a loop ends by itself.
 bool isOwnProgress(const WrittenPoll &P) {
@@ -329,9 +346,10 @@ WrittenWait::WrittenWait(const WrittenLoop &Loop, const LoweredWait &Wait,
     if (Each.Varies && Doubt.empty())
       Doubt = "each iteration polls several objects";
   }
-  // A driver delays for a time that its device needs, and gives up at last.
-  IsDevice |= !Wait.Doubt.empty() && Counts && Sleeps && !Pauses && !Yields &&
-              llvm::any_of(Polls, mayBeWrittenByDevice);
+  // A driver delays for a time that its device needs.
+  IsDevice |= !Wait.Doubt.empty() && Sleeps && !Pauses && !Yields &&
+              (llvm::any_of(Polls, readsAtOffset) ||
+               (Counts && llvm::any_of(Polls, mayBeWrittenByDevice)));
   IsWork |= Does.CallsRuntime;
   if (!Polls.empty())
     Kind = refineKind(Kind, *this);

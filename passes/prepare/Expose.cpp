@@ -32,9 +32,11 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Maximum number of calls to inline. Waits have fewer; in other loops,
-/// inlining level by level would multiply the code.
-static constexpr unsigned MaxInlined = 64;
+/// Maximum number of calls to inline, and the weight of one that may leave
+/// branches. Waits have fewer; in other loops, inlining level by level would
+/// multiply the code. A conversion of std::chrono is a straight line that
+/// simplification removes, and comparing a time with a deadline takes twenty.
+static constexpr unsigned MaxInlined = 128, BranchingWeight = 2;
 
 /// Maximum number of instructions of a function that is inlined into loops
 /// whatever it does: a store by assembly, a wrapper of an atomic operation, a
@@ -330,7 +332,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       if (!AttributeFuncs::areInlineCompatible(F, *Callee) ||
           !FAM.getResult<TargetIRAnalysis>(F).areInlineCompatible(&F, Callee))
         continue;
-      if (!Steps && ++Total > MaxInlined)
+      Total += Steps ? 0 : Callee->size() == 1 ? 1 : BranchingWeight;
+      if (Total > MaxInlined)
         break;
       auto GetAssumptions = [&](Function &Of) -> AssumptionCache & {
         return FAM.getResult<AssumptionAnalysis>(Of);

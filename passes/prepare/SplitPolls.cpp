@@ -13,6 +13,7 @@
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/BoundedSpin.h"
 #include "passes/analysis/waits/Causes.h"
+#include "passes/analysis/waits/LoopView.h"
 #include "passes/analysis/waits/SpinLoopAnalysis.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/prepare/CopyBody.h"
@@ -183,6 +184,48 @@ static bool othersGiveWork(const Loop &L, const DominatorTree &DT,
   });
 }
 
+/// Returns the words by which the exits of L that Leaves accepts are polled.
+static SmallSetVector<Cell, 4>
+wordsOfExits(const Loop &L, const DominatorTree &DT, VariableFacts &Variables,
+             function_ref<bool(const BasicBlock *To)> Leaves) {
+  const DataLayout &DL = L.getHeader()->getDataLayout();
+  CauseCollector Collector(L, DT, Variables);
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  SmallSetVector<Cell, 4> Words;
+  for (BasicBlock *B : Exiting) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    auto *Switch = dyn_cast<SwitchInst>(B->getTerminator());
+    Value *Condition = Switch                      ? Switch->getCondition()
+                       : Br && Br->isConditional() ? Br->getCondition()
+                                                   : nullptr;
+    if (Condition && any_of(successors(B), Leaves))
+      for (const Instruction *I : Collector.collect(Condition).Polls)
+        if (!isa<CallBase>(I))
+          Words.insert(cellOf(I->getOperand(0), DL));
+  }
+  return Words;
+}
+
+/// Returns true if the loop around L, from which L is split off, ends by words,
+/// and L is left for work by others: such a loop serves a queue until it is
+/// told to stop, and does not wait for the queue to have something.
+static bool onlyFindsWork(const Loop &L, const DominatorTree &DT,
+                          VariableFacts &Variables) {
+  const Loop *Outer = L.getParentLoop();
+  if (!Outer)
+    return false;
+  auto FindsWork = [&](const BasicBlock *To) {
+    return Outer->contains(To) && !L.contains(To);
+  };
+  SmallSetVector<Cell, 4> Work = wordsOfExits(L, DT, Variables, FindsWork);
+  SmallSetVector<Cell, 4> Ends =
+      wordsOfExits(*Outer, DT, Variables,
+                   [&](const BasicBlock *To) { return !Outer->contains(To); });
+  return !Ends.empty() &&
+         none_of(Work, [&](const Cell &Word) { return Ends.contains(Word); });
+}
+
 /// Returns true if a counter or a clock, after which the loop works rarely, is
 /// the limit of a wait that the runtime can take over or, for a report, of one
 /// that yields.
@@ -223,8 +266,10 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
         S.Kind == SpinKind::Device)
       return false;
     if (none_of(S.Polls, IsPlain) &&
-        (!S.Bounded || (HasRare && ((!IsReported && S.hints()) ||
-                                    isLimited(S, F, LI, DT, Use)))))
+        (S.Bounded
+             ? HasRare &&
+                   ((!IsReported && S.hints()) || isLimited(S, F, LI, DT, Use))
+             : HasRare || S.hints() || !onlyFindsWork(*S.L, DT, Variables)))
       return true;
     return S.hints() && othersGiveWork(*S.L, DT, Variables);
   });

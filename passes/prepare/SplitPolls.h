@@ -30,6 +30,9 @@
 // Each path through the new loops executes the same instructions, in the same
 // order, as the corresponding path through the old loop.
 //
+// If the loop ends by another word only, as in `while (!stop)`, it must give a
+// hint: else it serves a queue, and nothing says that it waits for work.
+//
 // A counter or a clock may select the iterations that do more than poll. They
 // block, sleep, or look for other work:
 //

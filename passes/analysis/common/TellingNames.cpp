@@ -32,6 +32,48 @@ SmallVector<std::string, 4> wordsOf(StringRef Name) {
   return Words;
 }
 
+/// Returns true if Words name an attempt. That it is repeated, as in `retry`,
+/// is none.
+static bool nameTry(ArrayRef<std::string> Words) {
+  auto Has = [&](StringRef Word) { return is_contained(Words, Word); };
+  return any_of(Words,
+                [](StringRef W) {
+                  return W.starts_with("try") ||
+                         is_contained(
+                             {"cas", "cmpxchg", "xchg", "tas", "offer"}, W);
+                }) ||
+         (Has("compare") && (Has("swap") || Has("exchange"))) ||
+         (Has("test") && Has("set")) ||
+         (Has("atomic") && (Has("swap") || Has("exchange")));
+}
+
+/// Returns true if the last of Words takes or releases a lock.
+static bool nameLock(ArrayRef<std::string> Words) {
+  return !Words.empty() &&
+         is_contained(
+             {"lock", "unlock", "rdlock", "wrlock", "rdunlock", "wrunlock"},
+             StringRef(Words.back())) &&
+         none_of(Words, [](StringRef W) {
+           return is_contained({"is", "has", "can", "no", "init", "destroy"},
+                               W);
+         });
+}
+
+/// Returns true if Words name a message for people.
+static bool nameMessage(ArrayRef<std::string> Words) {
+  return any_of(Words,
+                [](StringRef W) {
+                  return is_contained({"log", "logf", "logger", "syslog",
+                                       "printf", "fprintf", "vprintf",
+                                       "vfprintf", "printk", "puts", "fputs",
+                                       "putchar", "fputc", "perror", "fflush",
+                                       "println", "dbg"},
+                                      W);
+                }) ||
+         (!Words.empty() && is_contained({"print", "warn", "warning", "debug"},
+                                         StringRef(Words.back())));
+}
+
 NameTells whatNameTells(StringRef Name) {
   // Words that may follow the verb in a name, such as `for` and the unit `us`
   // in `sleep_for_us`.
@@ -47,11 +89,11 @@ NameTells whatNameTells(StringRef Name) {
                             W);
       }))
     return NameTells::Fails;
-  bool NamesTime =
-      !Words.empty() &&
-      is_contained({"cycles", "ticks", "now", "clock", "rdtsc", "tsc", "time",
-                    "timestamp", "usec", "msec", "nsec"},
-                   StringRef(Words.back()));
+  bool NamesTime = !Words.empty() &&
+                   is_contained({"cycles", "ticks", "now", "clock", "rdtsc",
+                                 "tsc", "time", "timestamp", "usec", "msec",
+                                 "nsec", "gettime", "millis", "micros"},
+                                StringRef(Words.back()));
   // A single letter, as in `yield_k`, is a parameter or a type.
   while (!Words.empty() && (Words.back().size() == 1 ||
                             is_contained(Objects, StringRef(Words.back()))))
@@ -75,12 +117,26 @@ NameTells whatNameTells(StringRef Name) {
   auto Has = [&](ArrayRef<StringRef> Any) {
     return any_of(Words, [=](StringRef W) { return is_contained(Any, W); });
   };
-  return Has({"atomic"}) && Has({"read", "load", "get"}) &&
-                 !Has({"add", "inc", "dec", "sub", "increment", "decrement",
-                       "set", "swap", "exchange", "xchg", "cas", "and", "or",
-                       "xor", "test", "fetch"})
-             ? NameTells::ReadsWord
-             : NameTells::Nothing;
+  if (Has({"atomic"}) && Has({"read", "load", "get"}) &&
+      !Has({"add", "inc", "dec", "sub", "increment", "decrement", "set", "swap",
+            "exchange", "xchg", "cas", "and", "or", "xor", "test", "fetch"}))
+    return NameTells::ReadsWord;
+  if (nameTry(Words))
+    return NameTells::Tries;
+  if (namesWork(Name))
+    return NameTells::Nothing;
+  return nameLock(Words)      ? NameTells::Locks
+         : nameMessage(Words) ? NameTells::Prints
+                              : NameTells::Nothing;
+}
+
+bool namesOffer(StringRef Name) {
+  SmallVector<std::string, 4> Words = wordsOf(Name);
+  return any_of(Words,
+                [](StringRef W) {
+                  return W.starts_with("try") || W == "offer";
+                }) &&
+         none_of(Words, [](StringRef W) { return W.contains("lock"); });
 }
 
 bool namesWork(StringRef Name) {

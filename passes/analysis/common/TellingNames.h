@@ -26,11 +26,18 @@ enum class NameTells {
   Fails,      ///< Does not return: throw_exception, fatal.
   ReadsClock, ///< get_cycles, my_rdtsc, now.
   ReadsWord,  ///< Reads memory that threads share: my_atomic_read32.
+  Tries,      ///< Tries to take something: my_trylock, atomic_cas, offer.
+  Locks,      ///< Takes or releases a lock: mutex_lock, ao2_unlock.
+  Prints,     ///< Prints a message: log_error, fprintf.
 };
 
 /// Classifies a function by its name. pre: Name is not mangled and contains
 /// neither namespaces nor classes.
 NameTells whatNameTells(llvm::StringRef Name);
+
+/// Returns true if the name of a function that tries something suggests that
+/// its result is not null if it succeeds: try_push, offer.
+bool namesOffer(llvm::StringRef Name);
 
 /// Returns true if the name suggests that each call of the function does work,
 /// as in run_tasks or progress, or makes something, as in mutex_init. A loop

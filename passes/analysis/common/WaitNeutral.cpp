@@ -113,6 +113,15 @@ static CallEffect summarizedEffect(const Function &Callee) {
       .value_or(CallEffect::Other);
 }
 
+/// Returns true for std::this_thread::sleep_for and sleep_until, templates of
+/// libstdc++ and libc++.
+static bool isStdSleep(StringRef Mangled) {
+  return (Mangled.consume_front("_ZNSt11this_thread") ||
+          Mangled.consume_front("_ZNSt3__111this_thread")) &&
+         (Mangled.starts_with("9sleep_for") ||
+          Mangled.starts_with("11sleep_until"));
+}
+
 CallClass classifyCall(const CallBase &Call) {
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return classifyAsm(Call, *Asm);
@@ -137,6 +146,8 @@ CallClass classifyCall(const CallBase &Call) {
     auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(CountArg));
     return {Count && Count->isZero() ? CallEffect::Sleep : CallEffect::Other};
   }
+  if (Effect == CallEffect::Other && isStdSleep(Callee->getName()))
+    Effect = CallEffect::Sleep;
   if (Effect != CallEffect::Other)
     return {Effect};
   if (Callee->hasFnAttribute(SourceAttribute))
@@ -241,8 +252,22 @@ static bool isTestedResult(const Value *V) {
          any_of(V->users(), [](const User *U) { return isa<ICmpInst>(U); });
 }
 
+/// Returns true if the result is compared for equality with a constant, as a
+/// time that is not known yet is: `if (heartbeat_time(p) == 0)`.
+static bool isTestedForEquality(const CallBase &Call) {
+  return any_of(Call.users(), [](const User *U) {
+    auto *Compare = dyn_cast<ICmpInst>(U);
+    return Compare && Compare->isEquality() &&
+           any_of(Compare->operands(),
+                  [](const Use &Side) { return isa<Constant>(Side); });
+  });
+}
+
 CallEffect promisedEffect(const CallBase &Call) {
   const std::string Name = calledName(Call);
+  // Of a function that does not only wait, a body tells more than the name.
+  const Function *Callee = Call.getCalledFunction();
+  const bool IsOpaque = Callee && Callee->isDeclaration();
   switch (whatNameTells(Name)) {
   case NameTells::Pauses:
     // POSIX's pause blocks until a signal arrives; a hint has no result. A
@@ -254,15 +279,19 @@ CallEffect promisedEffect(const CallBase &Call) {
   case NameTells::Delays:
     return CallEffect::Sleep;
   case NameTells::ReadsClock:
-    return Call.getType()->isVoidTy() || storesGlobally(Call)
+    return Call.getType()->isVoidTy() || storesGlobally(Call) ||
+                   isTestedForEquality(Call)
                ? CallEffect::Other
                : CallEffect::Clock;
-  case NameTells::ReadsWord: // A body tells more than the name.
-    return Call.getCalledFunction() &&
-                   Call.getCalledFunction()->isDeclaration() &&
-                   !Call.getType()->isVoidTy()
-               ? CallEffect::Reads
-               : CallEffect::Other;
+  case NameTells::ReadsWord:
+    return IsOpaque && !Call.getType()->isVoidTy() ? CallEffect::Reads
+                                                   : CallEffect::Other;
+  case NameTells::Tries:
+    return IsOpaque && !Call.getType()->isVoidTy() ? CallEffect::TryLock
+                                                   : CallEffect::Other;
+  case NameTells::Locks:
+    return IsOpaque && !Call.arg_empty() ? CallEffect::Lock : CallEffect::Other;
+  case NameTells::Prints:
   case NameTells::Fails:
   case NameTells::Nothing:
     break;

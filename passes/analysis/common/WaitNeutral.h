@@ -85,7 +85,8 @@ bool isDestructor(const llvm::Function &F);
 bool isLocalObject(const llvm::Value &Object);
 
 /// Returns the effect that the name of the callee suggests: Pause, Sleep,
-/// Clock, Reads, or Other. Used for reports only, not for rewrites.
+/// Clock, Reads, TryLock, Lock, or Other. Used for reports only, not for
+/// rewrites.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
 } // namespace vfriendly

@@ -392,6 +392,15 @@ void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {
   insertRange(C.Pointers, Where.Pointers);
 }
 
+bool repeatsCall(const CallBase &Call, const Loop &L) {
+  return all_of(Call.args(), [&](const Value *Arg) {
+    auto *Load = dyn_cast<LoadInst>(Arg);
+    return L.isLoopInvariant(Arg) ||
+           (Load && Arg->getType()->isPointerTy() &&
+            L.isLoopInvariant(Load->getPointerOperand()));
+  });
+}
+
 void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
   CallClass Class = classifyCall(Call);
   switch (Class.Effect) {
@@ -426,6 +435,10 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
       return;
     case CallEffect::Reads:
       return visitOperands(Call, SmallVector<Value *>(Call.args()));
+    case CallEffect::TryLock:
+      if (repeatsCall(Call, L))
+        return visitOperands(Call, SmallVector<Value *>(Call.args()));
+      break;
     default:
       break;
     }

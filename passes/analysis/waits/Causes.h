@@ -58,6 +58,7 @@ public:
   /// as a poll if its arguments are loop-invariant. By default, they treat such
   /// a result as progress of the loop.
   void takeCallsAsPolls() { CallsArePolls = true; }
+  bool takesCallsAsPolls() const { return CallsArePolls; }
 
   /// Makes later searches treat words that are read in turn as polls, each of
   /// which reads several addresses.

@@ -8,6 +8,7 @@
 
 #include "passes/analysis/common/TellingNames.h"
 #include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/Changes.h"
 #include "passes/analysis/waits/LoopView.h"
 #include "passes/common/RuntimeCalls.h"
 
@@ -17,7 +18,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
 
-#include <limits>
 #include <optional>
 
 using namespace llvm;
@@ -72,134 +72,9 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// Returns the lock that Call takes or releases; for a lock that a local
-/// variable names, such as std::lock_guard, what is stored there.
-static const Value *lockOf(const CallBase &Call) {
-  const Value *Lock = Call.getArgOperand(0);
-  auto *Load = dyn_cast<LoadInst>(Lock);
-  auto *Local =
-      Load ? dyn_cast<AllocaInst>(Load->getPointerOperand()) : nullptr;
-  const Value *Stored = nullptr;
-  if (Local)
-    for (const User *U : Local->users())
-      if (auto *Store = dyn_cast<StoreInst>(U);
-          Store && Store->getPointerOperand() == Local) {
-        if (Stored && Stored != Store->getValueOperand())
-          return Lock;
-        Stored = Store->getValueOperand();
-      }
-  return Stored ? Stored : Lock;
-}
-
-/// A change of shared memory that another one can undo.
-struct Change {
-  enum {
-    Adds, ///< Adds or subtracts Amount or, if Amount is null, adds Constant.
-    Sets, ///< Writes Amount.
-    Locks ///< Takes or releases the lock at Address.
-  } How;
-  const Value *Address;
-  const Value *Amount = nullptr;
-  bool Inverts = false; ///< Subtracts or releases.
-  int64_t Constant = 0;
-
-  /// Returns true if it writes what was there before.
-  bool restores() const {
-    auto *Read = dyn_cast<LoadInst>(Amount);
-    return Read && Read->getPointerOperand() == Address;
-  }
-  bool undoes(const Change &Other) const {
-    if (How != Other.How || Address != Other.Address)
-      return false;
-    if (How == Sets)
-      return Amount != Other.Amount &&
-             ((isa<ConstantInt>(Amount) && isa<ConstantInt>(Other.Amount)) ||
-              restores() || Other.restores());
-    return Amount || How == Locks
-               ? Amount == Other.Amount && Inverts != Other.Inverts
-               : !Other.Amount && Constant == -Other.Constant;
-  }
-};
-
-/// Describes an addition; nothing if the amount or its negation does not fit.
-static std::optional<Change> addition(Change Is) {
-  auto *C = dyn_cast<ConstantInt>(Is.Amount);
-  if (!C)
-    return Is;
-  std::optional<int64_t> Number = C->getValue().trySExtValue();
-  if (!Number || *Number == std::numeric_limits<int64_t>::min())
-    return std::nullopt;
-  return Change{Change::Adds, Is.Address, nullptr, false,
-                Is.Inverts ? -*Number : *Number};
-}
-
-static std::optional<Change> changeByCall(const CallBase &Call) {
-  CallClass Class = classifyCall(Call);
-  if ((Class.Effect == CallEffect::Lock ||
-       Class.Effect == CallEffect::TryLock) &&
-      Call.arg_size() != 0)
-    return Change{Change::Locks, lockOf(Call), nullptr,
-                  StringRef(calledName(Call)).contains("unlock")};
-  const Value *Number = nullptr;
-  for (const Use &Arg : Call.args())
-    if (!Arg->getType()->isPointerTy())
-      Number = Arg;
-  if (Class.Effect == CallEffect::AsmAdd) {
-    AsmSum Sum =
-        sumOfAsm(cast<InlineAsm>(Call.getCalledOperand())->getAsmString());
-    if (Sum.ByOne)
-      return Change{Change::Adds, Class.Address, nullptr, false,
-                    Sum.Subtracts ? -1 : 1};
-    if (Number)
-      return addition({Change::Adds, Class.Address, Number, Sum.Subtracts});
-  } else if ((Class.Effect == CallEffect::AsmStore ||
-              Class.Effect == CallEffect::AsmTry) &&
-             isa_and_nonnull<ConstantInt>(Number)) {
-    return Change{Change::Sets, Class.Address, Number};
-  }
-  return std::nullopt;
-}
-
-static std::optional<Change> changeBy(const Instruction &I) {
-  if (auto *Call = dyn_cast<CallBase>(&I))
-    return changeByCall(*Call);
-  if (auto *Store = dyn_cast<StoreInst>(&I))
-    return Change{Change::Sets, Store->getPointerOperand(),
-                  Store->getValueOperand()};
-  auto *RMW = dyn_cast<AtomicRMWInst>(&I);
-  if (!RMW)
-    return std::nullopt;
-  const Value *Operand = RMW->getValOperand();
-  switch (RMW->getOperation()) {
-  case AtomicRMWInst::Add:
-  case AtomicRMWInst::Sub:
-    return addition({Change::Adds, RMW->getPointerOperand(), Operand,
-                     RMW->getOperation() == AtomicRMWInst::Sub});
-  case AtomicRMWInst::Xchg:
-    if (isa<ConstantInt>(Operand))
-      return Change{Change::Sets, RMW->getPointerOperand(), Operand};
-    [[fallthrough]];
-  default:
-    return std::nullopt;
-  }
-}
-
 static bool adds(const Instruction &I) {
   std::optional<Change> By = changeBy(I);
   return By && By->How == Change::Adds;
-}
-
-/// Returns true if L also undoes the change, like a reader that registers by
-/// incrementing a number or by writing a constant or what it restores later,
-/// then finds a writer and deregisters, or an iteration that takes a lock and
-/// releases it. Each failed iteration then leaves the same value in memory.
-static bool isUndone(const Change &By, const Loop &L) {
-  return any_of(L.blocks(), [&](const BasicBlock *B) {
-    return any_of(*B, [&](const Instruction &I) {
-      std::optional<Change> Other = changeBy(I);
-      return Other && Other->undoes(By);
-    });
-  });
 }
 
 /// Returns the name of a function that B calls and that, by its name, does not
@@ -213,11 +88,27 @@ static std::string failingCall(const BasicBlock &B) {
   return "";
 }
 
+/// Returns true if L also tries to take a lock, other than by the call I, by a
+/// function of another file: whoever holds one lock while it tries another, and
+/// gives the first up to avoid a deadlock, does more than wait.
+static bool triesOther(const Instruction &I, const Loop &L) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  return Call && classifyCall(*Call).Effect == CallEffect::Other &&
+         any_of(L.blocks(), [&](const BasicBlock *B) {
+           return any_of(*B, [&](const Instruction &Other) {
+             auto *Try = dyn_cast<CallBase>(&Other);
+             return Try && Try != Call &&
+                    promisedEffect(*Try) == CallEffect::TryLock;
+           });
+         });
+}
+
 /// Returns what I leaves behind, as far as it does not depend on when I runs.
 static Effect::Trace traceOf(const Instruction &I, const Loop &L) {
   if (std::optional<Change> By = changeBy(I); By && isUndone(*By, L))
     return By->How == Change::Adds   ? Effect::TakesBack
            : By->How == Change::Sets ? Effect::Retracts
+           : triesOther(I, L)        ? Effect::Work
                                      : Effect::Releases;
   if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
     return RMW->use_empty() && match(RMW->getValOperand(), m_One()) &&
@@ -254,6 +145,11 @@ static Effect describe(const Instruction &I, const Loop &L,
     E.Leaves = Effect::Fails;
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     E.Promised = promisedEffect(*Call);
+    // A lock that is not released, and another try in each iteration, are
+    // effects.
+    if (E.Promised == CallEffect::Lock ||
+        (E.Promised == CallEffect::TryLock && !repeatsCall(*Call, L)))
+      E.Promised = CallEffect::Other;
     E.PassesOn = passesObjectOn(*Call);
     if (E.Callee.empty())
       E.Callee = calledName(*Call);
@@ -411,6 +307,42 @@ static bool isScoped(const Instruction &I, const Loop &L) {
          });
 }
 
+/// Returns true if A and B have the same value in an iteration, but for what
+/// others write.
+static bool isSameValue(const Value *A, const Value *B) {
+  auto *OfA = dyn_cast<LoadInst>(A), *OfB = dyn_cast<LoadInst>(B);
+  return A == B ||
+         (OfA && OfB && OfA->getPointerOperand() == OfB->getPointerOperand());
+}
+
+/// Returns true if I repeats a call by which the loop polls, as a macro does
+/// that uses its argument twice.
+static bool repeatsPoll(const Instruction &I, const Gathered &G) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  return Call && Call->getCalledFunction() &&
+         any_of(G.Polls, [&](const Poll &P) {
+           auto *Other = dyn_cast<CallBase>(P.Access);
+           return Other &&
+                  Other->getCalledFunction() == Call->getCalledFunction() &&
+                  equal(Call->args(), Other->args(), isSameValue);
+         });
+}
+
+/// Returns true if Call prints a message, by its name, and the numbers in it do
+/// not change but with what the loop waits for, or with its progress: it says
+/// that the loop waits. A loop that prints other numbers reports them.
+static bool printsWait(LoopView &In, const CallBase &Call) {
+  return whatNameTells(calledName(Call)) == NameTells::Prints &&
+         all_of(Call.args(), [&](Value *Arg) {
+           Causes C = In.Causes.collect(Arg);
+           return !(C.kinds() & (Walks | InTurn)) &&
+                  (Arg->getType()->isPointerTy() ||
+                   all_of(C.Polls, [&](Instruction *I) {
+                     return In.Accesses.contains(I) || In.Pointers.contains(I);
+                   }));
+         });
+}
+
 /// Decides about the effects that depend on when they occur and on what the
 /// exits test, and adds exchanges on whose results no exit depends: another
 /// thread may wait for the value, as in `while (!stop) slot.exchange(1);`.
@@ -431,10 +363,13 @@ void gatherGuards(LoopView &In, Gathered &G) {
     bool IsPoll =
         (Pauses && (E.PassesOn || In.Asked.contains(I))) ||
         (G.Of.Rhythm != HintRhythm::None && isScoped(*I, In.L)) ||
-        any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; });
+        any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; }) ||
+        repeatsPoll(*I, G);
     if (E.Leaves == Effect::Calls)
       E.Leaves = E.Promised != CallEffect::Other ||
-                         (IsPoll && (Pauses || !namesWork(E.Callee)))
+                         (IsPoll && (Pauses || !namesWork(E.Callee))) ||
+                         (!IsRare && G.Of.Rhythm != HintRhythm::None &&
+                          hintsItself(In) && printsWait(In, cast<CallBase>(*I)))
                      ? Effect::Unknown
                      : Effect::Work;
     if (E.Leaves == Effect::Work && IsRare && !adds(*I))

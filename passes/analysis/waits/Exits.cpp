@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/analysis/common/TellingNames.h"
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/Devices.h"
 #include "passes/analysis/waits/LoopView.h"
@@ -45,18 +46,6 @@ SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
     }
   }
   return Leaves;
-}
-
-/// Returns the constant that a counter is compared with: 1000 for `i < 1000`.
-static uint64_t boundIn(const Value *Condition) {
-  auto *Compare = dyn_cast<ICmpInst>(Condition);
-  if (!Compare)
-    return 0;
-  uint64_t Bound = 0;
-  for (const Value *Side : Compare->operands())
-    if (auto *Number = dyn_cast<ConstantInt>(Side))
-      Bound = Number->getValue().abs().getLimitedValue();
-  return Bound;
 }
 
 /// Splits the condition of an exit into parts that must all hold for the loop
@@ -195,9 +184,33 @@ static Causes guardsOf(LoopView &In, BasicBlock *Exiting, const Loop &Of) {
   return All;
 }
 
+/// Returns true if V is the result of a function that tries, by its name, and
+/// tells its success by a result that is not null, unlike pthread_mutex_trylock
+/// and an exchange that returns the old value.
+static bool tellsSuccess(const Value *V) {
+  auto *Call = dyn_cast<CallBase>(V);
+  return Call && classifyCall(*Call).Effect == CallEffect::Other &&
+         promisedEffect(*Call) == CallEffect::TryLock &&
+         namesOffer(calledName(*Call));
+}
+
 /// Returns true if the loop continues when an exchange succeeds, perhaps under
-/// further conditions.
-static bool staysOnSuccess(const ExitLeaf &Leaf) {
+/// further conditions, or when an attempt does. If iterations give a hint, what
+/// an attempt returns may mean anything.
+static bool staysOnSuccess(const LoopView &In, const ExitLeaf &Leaf) {
+  Value *Tried;
+  CmpPredicate Is;
+  const bool ByName = !In.Causes.takesCallsAsPolls();
+  if (ByName && tellsSuccess(Leaf.Condition))
+    return Leaf.StaysIf;
+  if (ByName && match(Leaf.Condition, m_ICmp(Is, m_Value(Tried), m_Zero())) &&
+      tellsSuccess(Tried)) {
+    CmpInst::Predicate Stays = Leaf.StaysIf ? CmpInst::Predicate(Is)
+                                            : CmpInst::getInversePredicate(Is);
+    return !is_contained({CmpInst::ICMP_EQ, CmpInst::ICMP_SLT,
+                          CmpInst::ICMP_SLE, CmpInst::ICMP_ULE},
+                         Stays);
+  }
   auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
   return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
          isa<AtomicCmpXchgInst>(Extract->getAggregateOperand());
@@ -222,7 +235,7 @@ static Condition describe(LoopView &In, const ExitLeaf &Leaf, const Causes &C) {
   Is.Bound = boundIn(Leaf.Condition);
   if (!waitsForOthers(Is.Causes))
     return Is;
-  Is.StaysOnSuccess = staysOnSuccess(Leaf);
+  Is.StaysOnSuccess = staysOnSuccess(In, Leaf);
   Is.EndsUnchanged = endsUnchanged(In.L, Leaf);
   Is.ComparesTicket = comparesTicket(In, Leaf);
   In.Waiting.push_back(Leaf);
@@ -238,6 +251,8 @@ static bool isInnerBound(LoopView &In, const Loop &Inner, Value *Condition) {
   if (&Inner == &In.L || !Compare)
     return false;
   CauseCollector Inside(Inner, In.DT, In.Around.Variables);
+  if (In.Causes.takesCallsAsPolls())
+    Inside.takeCallsAsPolls();
   CauseSet Left = Inside.collect(Compare->getOperand(0)).kinds(),
            Right = Inside.collect(Compare->getOperand(1)).kinds();
   return (Left == Own && !(Right & ByItself)) ||

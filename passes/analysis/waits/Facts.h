@@ -162,8 +162,8 @@ struct Effect {
     Calls,     ///< Until Stage::Progress: a call.
     Work
   } Leaves = Work;
-  /// What the name of the called function suggests: Pause, Sleep, Clock, or
-  /// Other.
+  /// What the name of the called function suggests: Pause, Sleep, Clock, Reads,
+  /// TryLock of a call that is repeated, or Other.
   CallEffect Promised = CallEffect::Other;
   /// True if the call only passes on a local object (passesObjectOn).
   bool PassesOn = false;

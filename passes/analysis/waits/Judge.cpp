@@ -13,6 +13,8 @@
 
 #include "passes/analysis/waits/Judge.h"
 
+#include "passes/analysis/common/SmallBound.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -224,8 +226,10 @@ SpinKind kindOf(const View &V) {
     return PollsBy(PollFact::Read) || V.F.PollsInside
                ? SpinKind::TestAndTestAndSet
                : SpinKind::TryLock;
+  // A reader that gives up after a few reads tries, and does not wait.
   if (Waits(&Condition::EndsUnchanged))
-    return SpinKind::SeqLock;
+    return V.Bound != 0 && V.Bound <= SmallSlowBound ? SpinKind::Retry
+                                                     : SpinKind::SeqLock;
   if (Waits(&Condition::ComparesTicket))
     return SpinKind::Ticket;
   if (Polls([](const PollFact &P) { return P.InQueueNode; }))

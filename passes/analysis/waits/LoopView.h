@@ -81,6 +81,10 @@ CellStep stepOf(const llvm::PHINode &Phi, const llvm::Loop &L);
 /// again, but goes on.
 bool goesOn(const llvm::Instruction &I, const llvm::Loop &L);
 
+/// Returns the constant that a counter is compared with: 1000 for `i < 1000`,
+/// or at which one starts that counts down to 0.
+uint64_t boundIn(const llvm::Value *Condition);
+
 // Stores.cpp
 /// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, and
 /// no address that L reads depends on the count, or if it records an extreme or
@@ -116,6 +120,11 @@ void gatherProgress(LoopView &In, Gathered &G);
 /// free bits, each iteration of which looks at another one: `if ((map & (1 <<
 /// i)) == 0 && exchange(...)) break;`. Else, returns 0.
 CauseSet foundByProgress(LoopView &In, llvm::BasicBlock *Exiting);
+
+// Causes.cpp
+/// Returns true if all arguments of Call are invariant in L: it tries the same
+/// again in each iteration.
+bool repeatsCall(const llvm::CallBase &Call, const llvm::Loop &L);
 
 // Exits.cpp
 void gatherExits(LoopView &In, Gathered &G);

@@ -157,4 +157,38 @@ bool goesOn(const Instruction &I, const Loop &L) {
          });
 }
 
+/// Returns the largest constant at which Counter starts, directly or where a
+/// loop around this one starts it; 0 if there is none.
+static uint64_t startOf(const Value *Counter) {
+  SmallSetVector<const Value *, 8> Values;
+  Values.insert(Counter);
+  uint64_t Start = 0;
+  // A counter of two loops has two phis and their sums; 16 is ample.
+  for (unsigned N = 0; N != Values.size() && N != 16; ++N) {
+    if (auto *Number = dyn_cast<ConstantInt>(Values[N]))
+      Start = std::max(Start, Number->getValue().abs().getLimitedValue());
+    else if (auto *Phi = dyn_cast<PHINode>(Values[N]))
+      Values.insert(Phi->incoming_values().begin(),
+                    Phi->incoming_values().end());
+    else if (auto *Sum = dyn_cast<BinaryOperator>(Values[N]);
+             Sum && isa<ConstantInt>(Sum->getOperand(1)) &&
+             (Sum->getOpcode() == Instruction::Add ||
+              Sum->getOpcode() == Instruction::Sub))
+      Values.insert(Sum->getOperand(0));
+  }
+  return Start;
+}
+
+uint64_t boundIn(const Value *Condition) {
+  auto *Compare = dyn_cast<ICmpInst>(Condition);
+  if (!Compare)
+    return 0;
+  uint64_t Bound = 0;
+  for (const Value *Side : Compare->operands())
+    if (auto *Number = dyn_cast<ConstantInt>(Side))
+      Bound = Number->isZero() ? startOf(Compare->getOperand(0))
+                               : Number->getValue().abs().getLimitedValue();
+  return Bound;
+}
+
 } // namespace vfriendly

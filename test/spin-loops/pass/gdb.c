@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define APART __attribute__((noinline))
-static atomic_int word, turn, request;
+static atomic_int word, turn;
 static volatile int sink;
 
 APART int await(int wanted) {
@@ -47,16 +47,15 @@ APART int await_long(int limit, int wanted) {
 }
 
 APART int serve(int wanted) {
-  int served = 0;
+  int served = 0, asked;
   // REMARK: gdb.c:[[#@LINE+2]]:{{.*}} failed polls now wait in the runtime
   // CHECK: wanted == 3 is 1 at gdb.c:[[#@LINE+1]]
-  while (atomic_load(&turn) != wanted) { // STOP: wanted == 3
-    int asked = atomic_load(&request);
+  while ((asked = atomic_load(&turn)) != wanted) { // STOP: wanted == 3
     if (asked) {
       served += asked;
       // CHECK: served == 5 is {{1|<optimized out>}} at gdb.c:[[#@LINE+1]]
       sink = served; // STOP: served == 5
-      atomic_store(&request, 0);
+      atomic_store(&turn, 0);
     }
   }
   return served;
@@ -95,8 +94,8 @@ static void *other(void *unused) {
   reach(2);
   atomic_store(&word, 9);
   reach(3);
-  atomic_store(&request, 5);
-  while (atomic_load(&request))
+  atomic_store(&turn, 5);
+  while (atomic_load(&turn))
     usleep(100);
   atomic_store(&turn, 3);
   return unused;

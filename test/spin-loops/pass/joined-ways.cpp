@@ -38,7 +38,7 @@ inline bool take(Ring &r, int &out) {
 int take_or_block(Ring &r, Clock::time_point end) {
   int out;
   unsigned left = 100000;
-  // expected-remark@+2 {{failed polls now give the CPU's spin hint, and nothing else: it is bounded}}
+  // expected-remark@+2 {{left as it is: its bound was chosen for iterations without a spin hint}}
   // CHECK: :[[@LINE+1]]:3: warning{{:}} loop spins on {{.*}}, many times before it does more
   while (!take(r, out)) {
     if (left > 0 && Clock::now() < end) {

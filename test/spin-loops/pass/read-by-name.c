@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function of another file reads, by its name, memory that threads share, as
-// apr_atomic_read32 does: in doubt, a loop that ends by its result waits.
+// What a function of another file does, its name may tell: it reads memory that
+// threads share, tries, takes a lock, or prints. In doubt, the loop waits.
 //
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --check-prefix=TIDY --implicit-check-not=warning:
@@ -65,4 +65,120 @@ void wait_until_done(void) {
 void queue_until_done(void) {
   for (unsigned long k = 0; !done; ++k)
     queue_k(k, "queue_until_done");
+}
+
+// An exchange in an assembly file. A first attempt without a hint, and others
+// with one.
+extern long atomic_swap(volatile long *at, long value);
+extern int spins;
+void my_yield(void);
+void take_lock(volatile long *lock, long me) {
+  // TIDY: :[[@LINE+2]]:3: warning: loop
+  // expected-remark@+1 {{left as it is: it calls 'atomic_swap', whose effects are unknown}}
+  while (atomic_swap(lock, me) != 0)
+    ;
+}
+void take_or_yield(volatile long *lock, long me) {
+  // TIDY: :[[@LINE+1]]:3: warning: loop
+  while (true) {
+    int n = spins;
+    for (int i = 0; i < n; ++i)
+      if (atomic_swap(lock, me) == 0) // expected-remark {{left as it is: it calls 'my_yield', whose effects are unknown}}
+        return;
+    my_yield();
+  }
+}
+// Why not: each attempt expects what has been read, and can succeed at once.
+void replace(volatile unsigned *at) {
+  unsigned old;
+  do
+    old = *at;
+  while (!my_atomic_cas(at, old, old * 3));
+}
+
+// An offer is repeated until the other side takes it.
+extern long queue_offer(void *queue, const void *what);
+void hand_over(void *queue, const void *what) {
+  // TIDY: :[[@LINE+2]]:3: warning: loop polls by calling 'queue_offer'
+  // expected-remark@+1 {{left as it is: it calls 'queue_offer', whose effects are unknown}}
+  while (queue_offer(queue, what) < 0)
+    ;
+}
+// Why not: it goes on while it succeeds.
+extern bool try_advance(void *cursor);
+void skip_all(void *cursor) {
+  while (try_advance(cursor))
+    ;
+}
+// Why not: a number of attempts.
+bool hand_over_soon(void *queue, const void *what) {
+  for (int i = 0; i < 5; ++i)
+    if (queue_offer(queue, what) >= 0)
+      return true;
+  return false;
+}
+
+// Looks under a lock.
+struct object { bool ready; };
+extern int object_lock(struct object *), object_unlock(struct object *);
+void wait_ready(struct object *o) {
+  bool seen = false;
+  // TIDY: :[[@LINE+2]]:3: warning: loop
+  // expected-remark@+1 {{left as it is: each iteration takes and releases a lock}}
+  while (!seen) {
+    object_lock(o);
+    seen = o->ready;
+    object_unlock(o);
+  }
+}
+// Why not: it avoids a deadlock, by giving up what it holds.
+extern int object_trylock(struct object *);
+void lock_both(struct object *a, struct object *b) {
+  object_lock(a);
+  while (object_trylock(b)) {
+    object_unlock(a);
+    my_yield();
+    object_lock(a);
+  }
+}
+
+// A message of a wait.
+extern void log_debug(const char *what, long number);
+extern int pending(void), sample(void);
+void wait_pending(void) {
+  int n, times = 0;
+  // TIDY: :[[@LINE+2]]:3: warning: loop polls by calling 'pending'
+  // expected-remark@+1 {{left as it is: it calls 'pending', whose effects are unknown}}
+  while ((n = pending()) != 0) {
+    log_debug("still pending", n);
+    log_debug("for the time", ++times);
+    my_yield();
+  }
+}
+// Why not: it reports numbers.
+void report(void) {
+  while (!done) {
+    log_debug("sampled", sample());
+    my_yield();
+  }
+}
+
+// A macro that uses its argument twice.
+struct flags { unsigned bits; };
+extern struct flags *flags_of(struct object *);
+#define TEST(f, bit) ({ unsigned check_ = (f)->bits; (void)&check_; (f)->bits & (bit); })
+void wait_flag(struct object *o) {
+  // TIDY: :[[@LINE+2]]:3: warning: loop
+  // expected-remark@+1 {{left as it is: it calls 'flags_of', whose effects are unknown}}
+  while (TEST(flags_of(o), 4))
+    my_yield();
+}
+
+// A time that is not known yet is no clock.
+extern long heartbeat_time(void *peer);
+void wait_heartbeat(void *peer) {
+  // TIDY: :[[@LINE+2]]:3: warning: loop polls by calling 'heartbeat_time'
+  // expected-remark@+1 {{left as it is: it calls 'heartbeat_time', whose effects are unknown}}
+  while (heartbeat_time(peer) == 0)
+    my_yield();
 }

@@ -8,6 +8,8 @@
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
 
+// REQUIRES: host-x86_64
+
 #include <stdatomic.h>
 
 atomic_int ready, stop, ticket, gate;
@@ -23,9 +25,21 @@ void warn(int what);
 // CHECK: call {{.*}}@vf_spin_wait
 // CHECK: call void @work
 void consume(void) {
-  // expected-remark@+2 {{failed polls now wait in the runtime}}
+  // expected-remark@+2 {{on atomic 'ready' wastes}}
   // expected-remark@+1 {{link with libvfrt}}
   for (;;) {
+    if (!atomic_load(&ready))
+      continue;
+    work();
+  }
+}
+
+// Why not: it serves a queue until it is told to stop. Without a hint, nothing
+// says that it waits for work.
+// CHECK-LABEL: @serve(
+// CHECK-NOT: @vf_spin_wait
+void serve(void) {
+  while (!atomic_load(&stop)) {
     if (!atomic_load(&ready))
       continue;
     work();
@@ -38,6 +52,7 @@ void consume(void) {
 void consume_until(void) {
   // expected-remark@+1 {{on atomic 'ready', atomic 'stop' wastes}}
   do {
+    __builtin_ia32_pause();
     if (atomic_load(&ready))
       work();
   } while (!atomic_load(&stop));

@@ -34,7 +34,7 @@ declare void @work(i32)
 ; CHECK:         br i1 %over.vf.poll, label %exit, label %header.vf.failed.poll
 ; CHECK-DAG:   ![[INNER]] = distinct !{![[INNER]],
 ; CHECK-DAG:   ![[OUTER]] = distinct !{![[OUTER]],
-define i32 @shared_latch(ptr %flag, ptr %stop) {
+define i32 @shared_latch(ptr %flag) {
 entry:
   br label %header
 
@@ -53,7 +53,7 @@ busy:
 
 latch:
   %now = phi i32 [ %done, %header ], [ %done, %header ], [ %more, %busy ]
-  %s = load atomic i32, ptr %stop acquire, align 4
+  %s = load atomic i32, ptr %flag acquire, align 4
   %over = icmp ne i32 %s, 0
   br i1 %over, label %exit, label %header, !llvm.loop !0
 
