@@ -14,6 +14,7 @@
 #include "passes/analysis/common/KeepMarks.h"
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/BoundedSpin.h"
+#include "passes/analysis/waits/Devices.h"
 #include "passes/analysis/waits/SpinLoops.h"
 #include "passes/prepare/Expose.h"
 #include "passes/prepare/SplitPolls.h"
@@ -41,10 +42,7 @@ LoweredWaits::LoweredWaits() : Unit(perUnit<LoweredUnit>()) {
 
 static bool mapsOrOpens(const FunctionDecl &F) {
   return F.getIdentifier() && !F.isCXXClassMember() &&
-         llvm::is_contained(llvm::ArrayRef<StringRef>{"mmap", "mmap64", "open",
-                                                      "open64", "openat",
-                                                      "openat64"},
-                            F.getName());
+         placesOf(F.getName()) != FindsPlace::Nothing;
 }
 
 /// Adds the functions that show whether variables point into mappings of

@@ -340,11 +340,15 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       };
       InlineFunctionInfo IFI(GetAssumptions); // Refers to GetAssumptions.
       Change();
+      SmallVector<Instruction *, 4> Marked;
       if (namesRegisters(calledName(*Call)))
-        markReadsOfDevice(*Callee);
+        Marked = markReadsOfDevice(*Callee);
       // What a function without effects calls has none either.
       bool MayExtend = Steps || isHarmless(*Call);
-      if (!InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess())
+      bool IsInlined =
+          InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
+      unmarkReads(Marked);
+      if (!IsInlined)
         continue;
       Inlined = true;
       if (!MayExtend)

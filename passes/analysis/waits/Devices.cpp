@@ -22,8 +22,10 @@
 
 #include "passes/analysis/waits/Devices.h"
 
+#include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/LoopView.h"
 
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -38,6 +40,14 @@
 using namespace llvm;
 
 namespace vfriendly {
+
+FindsPlace placesOf(StringRef Function) {
+  return StringSwitch<FindsPlace>(Function)
+      .Cases("mmap", "mmap64", FindsPlace::Maps)
+      .Cases("open", "open64", FindsPlace::Opens)
+      .Cases("openat", "openat64", FindsPlace::OpensAt)
+      .Default(FindsPlace::Nothing);
+}
 
 bool isDeviceAddress(const Value *Address) {
   if (cast<PointerType>(Address->getType())->getAddressSpace() != 0)
@@ -68,7 +78,8 @@ class Origins {
 public:
   explicit Origins(Origin Of) : Worklist{Of} {}
 
-  /// Returns true if Is returns true for one of them.
+  /// Returns true if Is returns true for one of them, or may do so: there are
+  /// too many.
   bool any(function_ref<bool(Origin)> Is);
 
 private:
@@ -106,7 +117,7 @@ bool Origins::any(function_ref<bool(Origin)> Is) {
       for (const Value *Each : cast<Instruction>(V)->operand_values())
         Worklist.push_back({Each, In});
   }
-  return false;
+  return !Worklist.empty();
 }
 
 /// Adds what the module stores in the variable that Load reads.
@@ -200,25 +211,45 @@ static bool gets(Origin Of, unsigned N, function_ref<bool(Origin)> Is) {
 /// Returns true if Of is a file descriptor of a device: of its file, or one
 /// that a driver returns, as VFIO does.
 static bool opensDevice(Origin Of) {
-  StringRef Name = libraryCall(Of.V);
-  if (Name == "open" || Name == "open64")
+  switch (placesOf(libraryCall(Of.V))) {
+  case FindsPlace::Opens:
     return gets(Of, 0, namesDeviceFile);
-  if (Name == "openat" || Name == "openat64")
+  case FindsPlace::OpensAt:
     return gets(Of, 1, namesDeviceFile);
-  return Name == "ioctl";
+  case FindsPlace::Maps:
+  case FindsPlace::Nothing:
+    break;
+  }
+  return libraryCall(Of.V) == "ioctl";
 }
 
 static bool mapsDevice(Origin Of) {
-  StringRef Name = libraryCall(Of.V);
-  return (Name == "mmap" || Name == "mmap64") && gets(Of, 4, opensDevice);
+  return placesOf(libraryCall(Of.V)) == FindsPlace::Maps &&
+         gets(Of, 4, opensDevice);
 }
 
 static constexpr StringLiteral DeviceMark = "vf.device";
 
-void markReadsOfDevice(Function &F) {
+SmallVector<Instruction *, 4> markReadsOfDevice(Function &F) {
+  SmallVector<Instruction *, 4> Marked;
   for (Instruction &I : instructions(F))
-    if (isa<LoadInst>(I))
+    if (isa<LoadInst>(I) && !I.hasMetadata(DeviceMark)) {
       I.setMetadata(DeviceMark, MDNode::get(F.getContext(), {}));
+      Marked.push_back(&I);
+    }
+  return Marked;
+}
+
+void unmarkReads(ArrayRef<Instruction *> Marked) {
+  for (Instruction *I : Marked)
+    I->setMetadata(DeviceMark, nullptr);
+}
+
+/// Returns true if Access reads memory: a load, or one by assembly.
+static bool reads(const Instruction &Access) {
+  auto *Call = dyn_cast<CallBase>(&Access);
+  return Call ? classifyCall(*Call).Effect == CallEffect::AsmLoad
+              : isa<LoadInst>(Access);
 }
 
 /// A word that the program exchanges is memory: devices have no use for that.
@@ -226,7 +257,7 @@ bool accessesDevice(const Instruction &Access, const Value *Address) {
   if (isDeviceAddress(Address))
     return true;
   const Module &M = *Access.getModule();
-  return isa<LoadInst>(Access) &&
+  return reads(Access) &&
          (Access.hasMetadata(DeviceMark) ||
           ((M.getFunction("mmap") || M.getFunction("mmap64")) &&
            Origins({Address, nullptr}).any(mapsDevice)));

@@ -9,6 +9,9 @@
 #ifndef VFRIENDLY_PASSES_ANALYSIS_WAITS_DEVICES_H
 #define VFRIENDLY_PASSES_ANALYSIS_WAITS_DEVICES_H
 
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
 namespace llvm {
 class Function;
 class Instruction;
@@ -21,9 +24,15 @@ namespace vfriendly {
 /// may be a device register, but is not an object of the program.
 bool isDeviceAddress(const llvm::Value *Address);
 
+/// How a function of the library helps to find memory of a device.
+enum class FindsPlace { Nothing, Maps, Opens, OpensAt };
+FindsPlace placesOf(llvm::StringRef Function);
+
 /// Marks the reads of F, which is about to be inlined: they are those of
-/// registers, by the name of F.
-void markReadsOfDevice(llvm::Function &F);
+/// registers, by the name of F. Returns those that had no mark.
+llvm::SmallVector<llvm::Instruction *, 4> markReadsOfDevice(llvm::Function &F);
+/// Removes the marks: the copies keep theirs.
+void unmarkReads(llvm::ArrayRef<llvm::Instruction *> Marked);
 
 /// Returns true if Access, at Address, accesses a device: by such an address,
 /// or as a read that is marked, or of memory that the module maps from a

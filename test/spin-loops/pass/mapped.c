@@ -174,3 +174,49 @@ void wait_mailbox(struct command *c) {
   while (read_owner(&c->owner) & 1)
     sched_yield();
 }
+
+// The function that reads the register keeps no mark of that.
+// CHECK-LABEL: define {{.*}}@mmio_peek(
+// CHECK-NOT: vf.device
+// CHECK: ret i32
+__attribute__((used)) static unsigned mmio_peek(volatile unsigned *at) {
+  return *at;
+}
+// CHECK-LABEL: define {{.*}}@wait_peeking(
+// CHECK-NOT: @vf_spin_wait
+// CHECK: ret void
+void wait_peeking(volatile unsigned *at) {
+  // expected-remark@+1 {{(device register) on}}
+  while (!mmio_peek(at))
+    ;
+}
+
+// A register that assembly reads.
+// CHECK-LABEL: define {{.*}}@wait_by_assembly(
+// CHECK-NOT: @vf_spin_wait
+// CHECK: ret void
+void wait_by_assembly(void) {
+  unsigned v;
+  // expected-remark@+1 {{(device register) on}}
+  do
+    __asm__ volatile("movl %1, %0" : "=r"(v) : "m"(timer[3]));
+  while (!v);
+}
+
+// From where a pointer comes is not searched for ever: it may be a register.
+#define FIVE(X) X X X X X
+#define MANY FIVE(FIVE(FIVE(FIVE(one_of();))))
+extern volatile unsigned *memory_of(int);
+static volatile unsigned *many;
+#define one_of() many = memory_of(0)
+void set_many(void) { MANY }
+// CHECK-LABEL: define {{.*}}@wait_many(
+// CHECK-NOT: @vf_spin_wait
+// CHECK: ret void
+void wait_many(void) {
+  // The check, which changes nothing, sees only functions that map or open.
+  // TIDY: :[[@LINE+2]]:3: warning: loop spins on volatile '*many'
+  // expected-remark@+1 {{(device register) on}}
+  while (!*many)
+    ;
+}
