@@ -56,11 +56,33 @@ static bool isReadAt(const Value *V, const Value *Address,
          cellOf(Class.Address, DL) == cellOf(Address, DL);
 }
 
+/// Returns the accesses on which those exits of Inner, a loop inside L, depend
+/// that do not leave L.
+static SmallSetVector<Instruction *, 4> pollsOfReturn(const LoopView &In,
+                                                      const Loop &Inner) {
+  CauseCollector Inside(Inner, In.DT, In.Around.Variables);
+  if (In.Causes.takesCallsAsPolls())
+    Inside.takeCallsAsPolls();
+  SmallSetVector<Instruction *, 4> Polls;
+  SmallVector<BasicBlock *, 4> Exiting;
+  Inner.getExitingBlocks(Exiting);
+  for (BasicBlock *B : Exiting) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    if (Br && any_of(successors(B), [&](const BasicBlock *To) {
+          return !Inner.contains(To) && In.L.contains(To);
+        }))
+      for (Instruction *Access : Inside.collect(Br->getCondition()).Polls)
+        Polls.insert(Access);
+  }
+  return Polls;
+}
+
 /// Returns true if an inner loop waits until a word is free and the loop then
-/// takes that word: `do { while ((v = lock) & 1); } while (!exchange(&lock, v,
-/// v | 1))`. Such a loop waits as a whole, though another thread may take the
-/// word first. If the inner loop polls other words too, the result is false:
-/// the outer loop is an update that first waits for room.
+/// takes that word, or tests it again: `do { while ((v = lock) & 1); } while
+/// (!exchange(&lock, v, v | 1))`. Such a loop waits as a whole, though another
+/// thread may take the word first. If the inner loop also polls other words for
+/// that, the result is false: the outer loop is an update that first waits for
+/// room. By other words it may leave both loops.
 static bool takesWhatItWaitedFor(const LoopView &In) {
   const Loop &L = In.L;
   if (any_of(In.Waiting,
@@ -80,11 +102,31 @@ static bool takesWhatItWaitedFor(const LoopView &In) {
       });
     });
   };
+  // The loop ends by reads of what S polls, and by nothing else.
+  auto OnlyTestsAgain = [&](const SpinLoop &S) {
+    bool Tests = false;
+    for (Instruction *Access : In.Accesses) {
+      if (S.L->contains(Access))
+        continue;
+      Tests = true;
+      if (!isa<LoadInst>(Access) || none_of(S.Polls, [&](const Poll &P) {
+            return P.Address &&
+                   cellOf(P.Address, DL) == cellOf(Access->getOperand(0), DL);
+          }))
+        return false;
+    }
+    return Tests;
+  };
   return any_of(In.Inner.Loops, [&](const SpinLoop &S) {
-    return S.L != &L && L.contains(S.L) && !S.Bounded &&
-           S.Kind != SpinKind::Retry && all_of(S.Polls, [&](const Poll &P) {
-             return P.OnlyLocates || (P.Address && IsTaken(P.Address));
-           });
+    if (S.L == &L || !L.contains(S.L) || S.Bounded || S.Kind == SpinKind::Retry)
+      return false;
+    if (OnlyTestsAgain(S))
+      return true;
+    SmallSetVector<Instruction *, 4> Returns = pollsOfReturn(In, *S.L);
+    return all_of(S.Polls, [&](const Poll &P) {
+      return P.OnlyLocates || (P.Address && IsTaken(P.Address)) ||
+             !Returns.contains(P.Access);
+    });
   });
 }
 

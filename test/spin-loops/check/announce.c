@@ -22,7 +22,7 @@ void waits(void) {
 }
 
 void waits_inside(void) {
-  // It goes on only if a writer has come after the loop inside has ended.
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on atomic 'writer'{{.*}}; each iteration registers the thread and retracts that (
   // CHECK: :[[@LINE+2]]:5: warning: loop spins on atomic 'writer'
   for (;;) {
     while (atomic_load(&writer))

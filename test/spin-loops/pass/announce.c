@@ -35,9 +35,10 @@ void enter_pausing(void) {
   }
 }
 
-// The loop inside waits. This one goes on only if a writer has come meanwhile.
+// The loop inside waits. This one goes on only if a writer has come meanwhile,
+// and waits as a whole, as a lock does that is tried after it looked free.
 void enter_waiting(void) {
-  // expected-remark@+1 {{(lock-free retry) on atomic 'writer' left as it is}}
+  // expected-remark@+1 {{(flag poll) on atomic 'writer' left as it is: each iteration registers the thread and retracts that}}
   for (;;) {
     while (atomic_load(&writer)) // expected-remark {{wait in the runtime}}
       ;

@@ -149,3 +149,37 @@ int wait_for_bit_unless_closed(struct cell *c) {
   }
 }
 // expected-remark@* 0-1 {{link with libvfrt}}
+
+// Both loops are left when there is nothing to protect.
+atomic_int empty;
+void set_empty(int is) { atomic_store(&empty, is); }
+int lock_unless_empty(void) {
+  // llvm22-remark-re@+2 {{(flag poll) on atomic 'empty'{{.*}}wait in the runtime}}
+  // expected-remark-re@+1 {{(test-and-test-and-set) on atomic 'lock'{{.*}} left as it is: the loop inside it waits for the same lock}}
+  while (atomic_exchange(&lock, 1)) {
+    // llvm19-remark-re@+1 {{(flag poll) on atomic 'empty'{{.*}}wait in the runtime}}
+    for (;;) {
+      if (atomic_load(&empty))
+        return 0;
+      else if (!atomic_load(&lock))
+        break;
+    }
+  }
+  return 1;
+}
+
+// The loop tests again what the one inside it has waited for.
+atomic_uint read_to;
+void read_one(void) { atomic_fetch_add(&read_to, 1); }
+int slot;
+void write_one(unsigned next) {
+  do {
+    // expected-remark@+1 {{(flag poll) on atomic 'read_to'}}
+    while (next == atomic_load(&read_to)) pause_hint();
+    // expected-remark@+1 {{(flag poll) on atomic 'read_to'}}
+    if (next != atomic_load(&read_to)) {
+      slot = 1;
+      return;
+    }
+  } while (1);
+}
