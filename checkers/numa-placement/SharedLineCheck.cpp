@@ -27,6 +27,38 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+/// Returns true if a member function assigns to a member of its object.
+static bool writesMember(const FunctionDecl &Callee) {
+  const FunctionDecl *Definition = nullptr;
+  bool Writes = false;
+  forEachStmt(
+      Callee.isDefined(Definition) ? Definition->getBody() : nullptr,
+      [&](const Stmt *S, ArrayRef<const Stmt *>) {
+        const Expr *To = nullptr;
+        if (auto *Binary = dyn_cast<BinaryOperator>(S))
+          To = Binary->isAssignmentOp() ? Binary->getLHS() : nullptr;
+        else if (auto *Unary = dyn_cast<UnaryOperator>(S))
+          To = Unary->isIncrementDecrementOp() ? Unary->getSubExpr() : nullptr;
+        auto *Member = dyn_cast_or_null<MemberExpr>(stripped(To));
+        Writes |= Member && isa<CXXThisExpr>(stripped(Member->getBase()));
+      });
+  return Writes;
+}
+
+/// Returns the object that a call of a member function changes; null if it
+/// changes none.
+static const Expr *changedBy(const CXXMemberCallExpr &Call) {
+  const CXXMethodDecl *Callee = Call.getMethodDecl();
+  const Expr *Object = Call.getImplicitObjectArgument();
+  if (!Callee || Object->getType()->isPointerType())
+    return nullptr;
+  bool Grows = isOfStd(*Callee) &&
+               llvm::is_contained({"push_back", "emplace_back", "pop_back"},
+                                  identifierOf(Callee));
+  return Grows || (!isOfStd(*Callee) && writesMember(*Callee)) ? Object
+                                                               : nullptr;
+}
+
 /// Returns the lvalue that S writes; null if it writes none.
 static const Expr *writtenBy(const Stmt *S) {
   if (auto *Binary = dyn_cast<BinaryOperator>(S))
@@ -34,6 +66,9 @@ static const Expr *writtenBy(const Stmt *S) {
   if (auto *Unary = dyn_cast<UnaryOperator>(S))
     return Unary->isIncrementDecrementOp() ? Unary->getSubExpr() : nullptr;
   auto *E = dyn_cast<Expr>(S);
+  if (auto *Call = dyn_cast<CXXMemberCallExpr>(S))
+    if (const Expr *Changed = changedBy(*Call))
+      return Changed;
   auto Atomic = E ? matchAtomicOp(E) : std::nullopt;
   if (!Atomic || !Atomic->Object || Atomic->Kind == AtomicKind::Load ||
       Atomic->Kind == AtomicKind::Other)

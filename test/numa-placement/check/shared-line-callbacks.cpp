@@ -112,3 +112,34 @@ void evaluateAll(Pool &P, const std::vector<double> &Of, long Threads) {
     P.enqueue(std::bind(evaluate, &Of, &(Parts[I]), I * 1000, (I + 1) * 1000));
   P.enqueue(std::bind(single, &Of, &(Parts[0])));
 }
+
+// Objects side by side, which a function changes for each element.
+struct List {
+  long *Items, Count;
+  void add(long Item) { Items[Count++] = Item; }
+  long last() const { return Items[Count - 1]; }
+};
+static void append(List *To, long Item) {
+  // CHECK: :[[@LINE+2]]:13: warning: threads write neighbouring elements of 'Others' in each call, 16 bytes each
+  // CHECK: note: no fix:
+  To->Items[To->Count++] = Item;
+}
+// Not reported: it writes what its argument points to.
+static void put(List *To, long Item) { To->Items[0] = Item; }
+long collect(List *Lists, List *Others, List *Firsts, List *Read, std::vector<std::vector<long>> &Vectors, long N) {
+  long Sum = 0;
+#pragma omp parallel for reduction(+ : Sum)
+  for (long I = 0; I < N; ++I) {
+    int Me = omp_get_thread_num();
+    // CHECK: :[[@LINE+2]]:5: warning: threads write neighbouring elements of 'Lists' in loops, 16 bytes each
+    // CHECK: note: no fix:
+    Lists[Me].add(I);
+    append(&Others[Me], I);
+    // CHECK: :[[@LINE+2]]:5: warning: threads write neighbouring elements of 'Vectors' in loops, 24 bytes each
+    // CHECK: note: no fix:
+    Vectors[Me].push_back(I);
+    put(&Firsts[Me], I);
+    Sum += Read[Me].last();
+  }
+  return Sum;
+}
