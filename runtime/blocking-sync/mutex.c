@@ -4,29 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The bits of the word:
- *
- * HELD: set by the thread that takes the lock, cleared by the thread that
- * releases it; stays set when the lock is handed over.
- *
- * PARKED: threads are queued in the parking lot. Set and cleared under the
- * bucket's lock. It may be set with no thread queued: an unlock then searches
- * in vain. Failing to set it leaves the queued threads asleep for ever.
- *
- * SPINNING: one waiter is awake and polls, so unlocks need not wake another.
- * Set by that waiter, or by the unlock that wakes it; cleared only by that
- * waiter, when it takes the lock, parks, or naps while no thread is parked.
- * Setting it with no waiter awake leaves parked threads asleep for ever; so it
- * is void in a forked child: GENERATION says in which process it was set.
- *
- * RECORDED: acquisitions are recorded (holder.h), so the inlined part of
- * mutex.h calls the functions below each time. Set by init or by a holder that
- * had to wait, which records itself; cleared after UNWANTED unlocks for which
- * nobody waited, if only waiters ask for records.
- *
- * SKIPS: how many unlocks relied on SPINNING, modulo 256. It tells the spinner
- * that it was bypassed. A wrong value costs an examination of the queue, or a
- * nap. Without SPINNING, how many found that nobody waits for a record.
+ * mutex_word.h has the bits of the word.
  *
  * Any thread may take a free lock, so a running thread can release and retake
  * it without a switch. This bounds how often parked threads are bypassed: after
@@ -48,18 +26,11 @@
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/adaptive_spin.h"
 #include "blocking-sync/holder.h"
+#include "blocking-sync/mutex_word.h"
 #include "blocking-sync/waiting.h"
 #include "common/environment.h"
 #include "common/plain_lock.h"
 #include "spin-wait/limit.h"
-
-#define HELD 1u
-#define PARKED 2u
-#define SPINNING 4u
-#define RECORDED 8u
-#define SKIP 0x100u
-#define SKIPS 0xff00u
-#define GENERATION_SHIFT 16
 
 /* Maximum number of consecutive unlocks that do not examine the queue while a
  * thread spins for the lock. Examining the queue takes as long as 20
@@ -82,32 +53,6 @@
 #define VF_HAND_OVER_NS 1000000u
 #endif
 #define VF_HANDED_UNIT_LOG2 10
-
-static uint32_t generation_bits(void) {
-  return vf_generation() << GENERATION_SHIFT;
-}
-
-static uint32_t with_spinner(uint32_t word) {
-  return (word & ((1u << GENERATION_SHIFT) - 1)) | SPINNING | generation_bits();
-}
-
-static uint32_t without_spinner(uint32_t word) {
-  return word & ((1u << GENERATION_SHIFT) - 1) & ~SPINNING;
-}
-
-static bool has_spinner(uint32_t word) {
-  return (word & SPINNING) &&
-         (word & ~((1u << GENERATION_SHIFT) - 1)) == generation_bits();
-}
-
-static uint32_t load(const vf_mutex *mutex) {
-  return __atomic_load_n(&mutex->word_, __ATOMIC_RELAXED);
-}
-
-static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
-  return __atomic_compare_exchange_n(&mutex->word_, from, to, false, order,
-                                     __ATOMIC_RELAXED);
-}
 
 /* Number of pairs of reads that must each show that the lock changed hands
  * before the spinner treats the lock as busy. A single pair may show this by
