@@ -338,7 +338,8 @@ private:
         Repeats |= !Times || Times > MaxRepeats;
       }
     }
-    return Shared && Repeats;
+    // A matrix is as large as the other data, however often it is used.
+    return Shared && Repeats && Choosing.size() < 2;
   }
 
   static bool hasElement(const Expr *E) {

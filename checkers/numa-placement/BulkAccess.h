@@ -41,7 +41,8 @@ struct BulkEvent {
   uint64_t Bytes = 0;
   /// True if a work-sharing loop uses each element many times: all threads read
   /// the whole array, as jW in the example, or an inner loop repeats the
-  /// access, as with iN. Such a table is small compared with the other data.
+  /// access, as with iN, and only one loop chooses the element. Such a table is
+  /// small compared with the other data.
   ///   #pragma omp parallel for
   ///   for (i = 0; i < rows; i++)
   ///     for (j = 0; j < columns; j++)

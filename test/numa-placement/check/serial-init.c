@@ -355,3 +355,18 @@ void bounded(double x[1000], double *y, int n) {
   for (int i = 0; i < n; i++)
     y[i] += x[i];
 }
+// Reported: a matrix that each iteration of an inner loop uses again. Not its one value for each row.
+void weights(long rows, long columns, long samples, double *w, double *scale, const double *x, double *y) {
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'w' before several use it
+  // CHECK: note: threads use 'w' here
+  // CHECK: note: no fix:
+  for (long i = 0; i < rows * columns; i++)
+    w[i] = value(i);
+  for (long i = 0; i < rows; i++)
+    scale[i] = value(i);
+#pragma omp parallel for
+  for (long i = 0; i < rows; i++)
+    for (long s = 0; s < samples; s++)
+      for (long j = 0; j < columns; j++)
+        y[s * rows + i] += scale[i] * w[i * columns + j] * x[s * columns + j];
+}
