@@ -399,7 +399,7 @@ private:
     if (Loops.size() == 1 && isOverThreads(*Loops.front()))
       return;
     const Expr *Written = writtenPart(Whole, Parents);
-    if (!Written && isLentRow(Whole, Parents))
+    if (!Written && (isLentRow(Whole, Parents) || isInput(Parents)))
       Written = &Whole;
     if (Written && sizeOf(Whole) >= PageSize && sizeOf(*Written) < PageSize)
       return;
@@ -407,7 +407,7 @@ private:
         add(Written ? BulkEvent::Write : BulkEvent::Read, team(), Whole);
     Event.Array = Array;
     Event.Rows = Rows;
-    Event.IsUpdate = Written && isUpdate(*Array);
+    Event.IsUpdate = Written && !isInput(Parents) && isUpdate(*Array);
     Event.IsZero = Written == &Whole && Loops.size() == 1 &&
                    isZeroFill(Parents, *Loops.front(), Context);
     Event.IsReused = !IsOfAlgorithm && isReused(Choosing);

@@ -177,6 +177,22 @@ bool isLentRow(const Expr &Whole, ArrayRef<const Stmt *> Parents) {
               .isConstQualified();
 }
 
+bool isInput(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(S))
+      return Operator->getOperator() == OO_GreaterGreater;
+    if (auto *Call = dyn_cast<CallExpr>(S))
+      return identifierOf(calleeOf(Call)).ends_with("scanf") ||
+             llvm::is_contained({"fread", "read"},
+                                identifierOf(calleeOf(Call)));
+    auto *Unary = dyn_cast<UnaryOperator>(S);
+    if (!isa<CastExpr, ParenExpr>(S) &&
+        !(Unary && Unary->getOpcode() == UO_AddrOf))
+      return false;
+  }
+  return false;
+}
+
 bool isLoaded(const Expr &E) {
   const Expr *From = stripped(&E);
   auto *Unary = dyn_cast<UnaryOperator>(From);

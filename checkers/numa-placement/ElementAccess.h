@@ -53,6 +53,10 @@ const clang::Expr *writtenPart(const clang::Expr &Element,
 bool isLentRow(const clang::Expr &Whole,
                llvm::ArrayRef<const clang::Stmt *> Parents);
 
+/// Returns true if what Parents are about is read from a file or text:
+/// `scanf("%d", &x[i])`, `in >> x[i]`.
+bool isInput(llvm::ArrayRef<const clang::Stmt *> Parents);
+
 /// Returns true if E reads a pointer from an array of pointers or through
 /// another pointer. The pointer's target lies outside of that array or object.
 bool isLoaded(const clang::Expr &E);

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstring>
 #include <omp.h>
+#include <cstdio>
+#include <iostream>
 #include <vector>
 
 struct Graph {
@@ -218,3 +220,20 @@ struct Mesh {
     }
   }
 };
+
+// Read from a file and from text. Not reported: written to a file.
+void load(std::istream &In, std::ostream &Out, FILE *File, long N) {
+  std::vector<double> First, Second, Third;
+  First.reserve(N), Second.reserve(N), Third.reserve(N);
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'First' and 'Second' before
+  // CHECK: note: threads use 'First' here
+  // CHECK: note: no fix:
+  for (long I = 0; I < N; ++I) {
+    In >> First[I];
+    fscanf(File, "%lf", &Second[I]);
+    Out << Third[I];
+  }
+#pragma omp parallel for
+  for (long I = 0; I < N; ++I)
+    First[I] += Second[I] + Third[I];
+}
