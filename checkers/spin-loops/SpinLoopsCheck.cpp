@@ -32,8 +32,7 @@ namespace vfriendly::tidy {
 SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
                                clang::tidy::ClangTidyContext *Context)
     : ClangTidyCheck(Name, Context), Each(perUnit<EachFunction>()),
-      Sleeps(perUnit<SleepClaims>()),
-      Bodies(perUnit<FunctionBodies>()),
+      Sleeps(perUnit<SleepClaims>()), Bodies(perUnit<FunctionBodies>()),
       StyleName(Options.get("Style", "spin-then-block")),
       Inserter(Options.getLocalOrGlobal(
                    "IncludeStyle", clang::tidy::utils::IncludeSorter::IS_LLVM),
