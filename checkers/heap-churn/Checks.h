@@ -16,6 +16,7 @@
 #include "checkers/common/PerUnit.h"
 #include "checkers/common/ProgramFacts.h"
 #include "checkers/heap-churn/HeapCheck.h"
+#include "checkers/heap-churn/Lifetimes.h"
 #include "checkers/heap-churn/LoweredHeap.h"
 #include "checkers/heap-churn/OwnedBlocks.h"
 
@@ -58,7 +59,7 @@ private:
                    llvm::StringRef Often, llvm::StringRef Remedy);
   void reportPair(const clang::FunctionDecl &In, const OwnerPair &Pair);
   void reportLocals(const clang::FunctionDecl &F);
-  void reportLifetimes(const clang::FunctionDecl &F);
+  void reportLifetime(const clang::FunctionDecl &F, const TakenObject &Object);
   bool isReported(const clang::Stmt *Site, const FunctionView &View) const;
 
   /// What a report about a function says of the loop that calls it.
@@ -79,6 +80,7 @@ private:
   std::optional<OwnedBlocks> Owned; ///< Unset before the first function.
   std::vector<const clang::FunctionDecl *> Inspected;
   std::vector<std::pair<const clang::FunctionDecl *, OwnerPair>> Pairs;
+  std::vector<std::pair<const clang::FunctionDecl *, TakenObject>> Taken;
   /// Local variables that were reported, and the expressions that allocate
   /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;

@@ -13,7 +13,6 @@
 #include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/HeapFacts.h"
 #include "checkers/heap-churn/IterationLocals.h"
-#include "checkers/heap-churn/Lifetimes.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
@@ -329,31 +328,28 @@ void LoopAllocationCheck::reportLocals(const FunctionDecl &F) {
   }
 }
 
-/// Reports the objects that F takes again and again, and that other functions
+/// Reports an object that F takes again and again, and that other functions
 /// end, by what the program's units tell of them.
-void LoopAllocationCheck::reportLifetimes(const FunctionDecl &F) {
-  if (isColdFunction(F) || F.isMain() || ProgramFacts::nameOf(F).empty())
+void LoopAllocationCheck::reportLifetime(const FunctionDecl &F,
+                                         const TakenObject &Object) {
+  FunctionView &View = lookAgain(F);
+  SourceLocation Where = Object.Site->getExprLoc();
+  std::string Caller = Object.Loop ? "" : Program->conditionOfNearLoop(F);
+  if ((!Object.Loop && Caller.empty()) || isReported(Object.Site, View) ||
+      !claim(Where, View))
     return;
-  for (const TakenObject &Each : takenObjects(lookAgain(F))) {
-    FunctionView &View = lookAgain(F);
-    std::string Caller = Each.Loop ? "" : Program->conditionOfNearLoop(F);
-    if ((!Each.Loop && Caller.empty()) || isReported(Each.Site, View) ||
-        !claim(Each.Site->getExprLoc(), View))
-      continue;
-    report(Each.Site->getExprLoc(),
-           "'" + Each.Key + "' is allocated" +
-               (Each.Loop ? std::string(" in each iteration of a loop")
+  report(Where,
+         "'" + Object.Key + "' is allocated" +
+             (Object.Loop ? std::string(" in each iteration of a loop")
                           : inEachCall(F, {})) +
-               ", and another function releases it soon",
-           "keep the released ones for the next, or put it into what holds it");
-    SourceLocation Where = Each.Site->getExprLoc();
-    if (!Each.Loop)
-      diag(Where, Caller, DiagnosticIDs::Note);
-    diag(Where,
-         ProgramFacts::condition("lives",
-                                 ProgramFacts::nameOf(F) + " " + Each.Key),
-         DiagnosticIDs::Note);
-  }
+             ", and another function releases it soon",
+         "keep the released ones for the next, or put it into what holds it");
+  if (!Object.Loop)
+    diag(Where, Caller, DiagnosticIDs::Note);
+  diag(Where,
+       ProgramFacts::condition("lives",
+                               ProgramFacts::nameOf(F) + " " + Object.Key),
+       DiagnosticIDs::Note);
 }
 
 /// Records the functions that tables of the unit hold.
@@ -394,9 +390,8 @@ void LoopAllocationCheck::finish(ASTContext &Context) {
       reportBlock(Each);
   for (const auto &[In, Pair] : Pairs)
     reportPair(*In, Pair);
-  if (askable())
-    for (const FunctionDecl *Each : Inspected)
-      reportLifetimes(*Each);
+  for (const auto &[In, Object] : Taken)
+    reportLifetime(*In, Object);
 }
 
 void LoopAllocationCheck::inspect(FunctionView &View) {
@@ -406,6 +401,10 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
   if (Program->areWanted()) {
     tellHeap(View, *Program);
     Owned->tell(View.Function, *Program);
+    if (!isColdFunction(View.Function) && !View.Function.isMain() &&
+        !ProgramFacts::nameOf(View.Function).empty())
+      for (TakenObject &Each : takenObjects(View))
+        Taken.push_back({&View.Function, std::move(Each)});
   }
   Inspected.push_back(&View.Function);
   for (OwnerPair &Pair : pairsOfLoops(View, *Owned, askable()))
