@@ -96,28 +96,26 @@ static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
   return Names(Names, Loop);
 }
 
-/// Returns true if each iteration of Loop opens a file or starts a thread or a
-/// process: beside that, a block of memory costs little.
+/// Returns true if S opens a file or starts a thread or a process: beside that,
+/// a block of memory costs little.
+static bool takesLong(const Stmt *S) {
+  if (auto *Made = dyn_cast<CXXConstructExpr>(S)) {
+    const CXXConstructorDecl *Constructor = Made->getConstructor();
+    return isOfStd(*Constructor->getParent()) && Constructor->getNumParams() &&
+           identifierOf(Constructor->getParent()).ends_with("fstream");
+  }
+  return isa<CallExpr>(S) &&
+         llvm::is_contained({"fopen", "open", "opendir", "popen", "fork",
+                             "system", "posix_spawn", "pthread_create",
+                             "thrd_create"},
+                            identifierOf(calleeOf(S)));
+}
+
+/// Returns true if each iteration of Loop itself takes long.
 static bool takesLong(const Stmt *Loop, const FunctionView &View) {
   bool Long = false;
   forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    const FunctionDecl *Callee = nullptr;
-    if (auto *Made = dyn_cast<CXXConstructExpr>(S))
-      Callee = Made->getConstructor();
-    else if (auto *Call = dyn_cast<CallExpr>(S))
-      Callee = Call->getDirectCallee();
-    if (!Callee || Long || View.loopAround(*S) != Loop)
-      return;
-    auto *Constructor = dyn_cast<CXXConstructorDecl>(Callee);
-    StringRef Name = Constructor ? identifierOf(Constructor->getParent())
-                                 : identifierOf(Callee);
-    Long = Constructor
-               ? isOfStd(*Constructor->getParent()) &&
-                     Name.ends_with("fstream") && Constructor->getNumParams()
-               : llvm::is_contained({"fopen", "opendir", "popen", "fork",
-                                     "system", "posix_spawn", "pthread_create",
-                                     "thrd_create"},
-                                    Name);
+    Long |= takesLong(S) && View.loopAround(*S) == Loop;
   });
   return Long;
 }
@@ -144,26 +142,26 @@ bool isCold(const Stmt *Loop, const FunctionView &View) {
   return isSeldom(Loop, View) || isFew(Loop, View);
 }
 
-bool readsAll(const FunctionView &View) {
+bool isLongCall(const FunctionView &View) {
   auto Reads = [](const Stmt *S) {
     return llvm::is_contained({"fread", "fgets", "fgetc", "getc", "getline",
                                "read", "pread", "readline", "fscanf"},
                               identifierOf(calleeOf(S)));
   };
-  return llvm::any_of(View.loops(), [&](const Stmt *Loop) {
-    bool Found = false;
-    forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-      Found |= Reads(S);
-    });
-    forEachStmt(
-        loopCondition(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-          auto *Assign = dyn_cast<BinaryOperator>(S);
-          Found |=
-              Reads(S) || (Assign && Assign->getOpcode() == BO_Assign &&
-                           isa<CallExpr>(Assign->getRHS()->IgnoreParenCasts()));
-        });
-    return Found;
-  });
+  bool Found = false;
+  forEachStmt(View.Function.getBody(),
+              [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                Found |= takesLong(S) || (Reads(S) && View.loopAround(*S));
+              });
+  // while ((line = next_line(from)))
+  for (const Stmt *Loop : View.loops())
+    forEachStmt(loopCondition(Loop),
+                [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                  auto *Assign = dyn_cast<BinaryOperator>(S);
+                  Found |= Assign && Assign->getOpcode() == BO_Assign &&
+                           isa<CallExpr>(Assign->getRHS()->IgnoreParenCasts());
+                });
+  return Found;
 }
 
 /// Returns true if each call of the callee returns the same constant.

@@ -24,10 +24,10 @@ bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 /// a few of them in a function that a loop calls runs often.
 bool isSeldom(const clang::Stmt *Loop, const FunctionView &View);
 
-/// Returns true if each call of the function reads a file, or a list of unknown
-/// length, to its end: beside that, a block that the call takes once costs
-/// little.
-bool readsAll(const FunctionView &View);
+/// Returns true if each call of the function opens a file, reads one, or a list
+/// of unknown length, to its end, or starts a thread: beside that, a block that
+/// the call takes once costs little.
+bool isLongCall(const FunctionView &View);
 
 /// Returns true if the attributes or the name of F say that it seldom runs.
 bool isColdFunction(const clang::FunctionDecl &F);

@@ -194,9 +194,14 @@ void tellHeap(FunctionView &View, ProgramFacts &Program) {
   llvm::SmallPtrSet<const FunctionDecl *, 8> Asked, Looped, Called;
   llvm::json::Array To;
   forEachStmtAndLambda(F.getBody(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (!Callee || !isOfProgram(*Callee))
+    auto *Call = dyn_cast<Expr>(S);
+    const FunctionDecl *Callee = nullptr;
+    if (auto *Made = dyn_cast<CXXConstructExpr>(S))
+      Callee = Made->getConstructor();
+    else if (auto *Plain = dyn_cast<CallExpr>(S))
+      Callee = Plain->getDirectCallee();
+    if (!Callee || Callee->isImplicit() || Callee->isDefaulted() ||
+        !isOfProgram(*Callee))
       return;
     Callee = Callee->getCanonicalDecl();
     if (Called.insert(Callee).second)

@@ -129,7 +129,7 @@ bool LoopAllocationCheck::reportMaker(const Expr &Site, HeapCalls &Heap,
     return false;
   FunctionView Inner(*Maker, Heap);
   if (!Maker->getReturnType()->isPointerType())
-    return readsAll(Inner); // The block is its own.
+    return isLongCall(Inner); // The block is its own.
   auto Made = llvm::find_if(Inner.calls(), [](const HeapCall &Each) {
     return Each.Op == HeapOp::Allocate;
   });
@@ -257,7 +257,7 @@ void LoopAllocationCheck::reportOfCall(const LoweredBlock &Block) {
   if (!Caller)
     return;
   FunctionView &View = lookAgain(*Block.In);
-  if (readsAll(View))
+  if (isLongCall(View))
     return;
   const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
   if (!Site || isa<CXXConstructExpr>(Site) || View.loopAround(*Site) ||
@@ -315,7 +315,7 @@ void LoopAllocationCheck::reportLocals(const FunctionDecl &F) {
     if (!Local || (!Caller && !(Caller = loopThatCalls(F))))
       continue;
     FunctionView &View = lookAgain(F);
-    if (readsAll(View) || !claim(Variable->getLocation(), View))
+    if (isLongCall(View) || !claim(Variable->getLocation(), View))
       continue;
     Reported.insert(Variable);
     Reported.insert(Local->Allocates);
@@ -402,7 +402,7 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     tellHeap(View, *Program);
     Owned->tell(View.Function, *Program);
     if (!isColdFunction(View.Function) && !View.Function.isMain() &&
-        !ProgramFacts::nameOf(View.Function).empty())
+        !isLongCall(View) && !ProgramFacts::nameOf(View.Function).empty())
       for (TakenObject &Each : takenObjects(View))
         Taken.push_back({&View.Function, std::move(Each)});
   }

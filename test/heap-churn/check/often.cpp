@@ -99,3 +99,22 @@ long lengthOfAll(const char *const *Names, FILE **Files, int N) {
     Sum += lengthOf(Names[I], Files[I]);
   return Sum;
 }
+
+// Not reported: each call opens a file.
+static int linesOf(const char *Name) {
+  char *Path = (char *)malloc(strlen(Name) + 10);
+  sprintf(Path, "/tmp/%s", Name);
+  FILE *File = fopen(Path, "r");
+  free(Path);
+  if (!File)
+    return 0;
+  int First = getc(File);
+  fclose(File);
+  return First;
+}
+int linesOfAll(const char *const *Names, int N) {
+  int Sum = 0;
+  for (int I = 0; I < N; I++)
+    Sum += linesOf(Names[I]);
+  return Sum;
+}

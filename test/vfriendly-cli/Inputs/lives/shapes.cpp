@@ -44,3 +44,18 @@ double Codec::describe(int n) {
   std::vector<double> Block(n);
   return sumOf(Block);
 }
+
+struct Table {
+  Table(int n);
+  double Sum;
+};
+Table::Table(int n) {
+  std::vector<double> Rows(n); // want: loop-allocation
+  Sum = sumOf(Rows);
+}
+double tables(int n) {
+  double Sum = 0;
+  for (int I = 0; I < n; I++)
+    Sum += Table(I).Sum;
+  return Sum;
+}
