@@ -11,13 +11,16 @@
 //
 // Ignores what happens once: a signal in a destructor or a function that is
 // named like one, before a join, or after a write to a flag that is never set
-// back or to a state that the waiters only look at.
+// back or to a state that the waiters only look at. What happens seldom, too:
+// a signal that is sent only if the queue was empty. And what must be so: a
+// signal to a condition on the waiter's stack.
 //
 //===----------------------------------------------------------------------===//
 
 #include "checkers/blocking-sync/Checks.h"
 
 #include "checkers/blocking-sync/HeldMutex.h"
+#include "checkers/blocking-sync/IdleEffects.h"
 #include "checkers/blocking-sync/Predicates.h"
 #include "checkers/blocking-sync/SignalFix.h"
 #include "checkers/common/SourceText.h"
@@ -26,6 +29,7 @@
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -175,6 +179,96 @@ static bool happensOnce(const SyncSite &Signal, const HeldMutex &Held,
   return Flags && !Others;
 }
 
+/// Adds the fields and global variables that E names.
+static void addShared(const Stmt *E,
+                      llvm::SmallPtrSetImpl<const ValueDecl *> &Into) {
+  forEachStmt(E, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    if (auto *Member = dyn_cast<MemberExpr>(S))
+      if (isa<FieldDecl>(Member->getMemberDecl()))
+        Into.insert(Member->getMemberDecl());
+    if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+      if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+          Variable && Variable->hasGlobalStorage())
+        Into.insert(Variable);
+  });
+}
+
+/// Returns true if Signal is sent only when a state changes that F itself
+/// changes: when a queue was empty, or when a count becomes zero.
+static bool marksChange(const SyncSite &Signal, const HeldMutex &Held,
+                        const FunctionSync &F) {
+  llvm::SmallPtrSet<const ValueDecl *, 8> Tested, Written;
+  llvm::SmallPtrSet<const VarDecl *, 4> Locals;
+  for (const Stmt *S : Signal.Parents) {
+    auto *If = dyn_cast<IfStmt>(S);
+    if (!If || (Held.Lock && llvm::is_contained(Held.Lock->Parents, S)))
+      continue;
+    addShared(If->getCond(), Tested);
+    forEachStmt(If->getCond(), [&](const Stmt *E, ArrayRef<const Stmt *>) {
+      auto *Ref = dyn_cast<DeclRefExpr>(E);
+      auto *Local = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+      if (Local && Local->hasLocalStorage())
+        Locals.insert(Local);
+    });
+  }
+  if (Tested.empty() && Locals.empty())
+    return false;
+  forEachStmt(F.Function->getBody(), [&](const Stmt *S,
+                                         ArrayRef<const Stmt *>) {
+    const Expr *To = nullptr, *Value = nullptr;
+    if (auto *Assign = dyn_cast<BinaryOperator>(S);
+        Assign && Assign->isAssignmentOp()) {
+      To = Assign->getLHS();
+      Value = Assign->getRHS();
+    } else if (auto *Step = dyn_cast<UnaryOperator>(S);
+               Step && Step->isIncrementDecrementOp()) {
+      To = Step->getSubExpr();
+    } else if (auto *Call = dyn_cast<CXXMemberCallExpr>(S);
+               Call && Call->getMethodDecl() &&
+               !Call->getMethodDecl()->isConst() &&
+               isOfStd(*Call->getMethodDecl())) {
+      To = Call->getImplicitObjectArgument();
+    } else if (auto *Declaration = dyn_cast<DeclStmt>(S)) {
+      // `bool was_empty = q->first == 0;`
+      for (const Decl *D : Declaration->decls())
+        if (auto *Local = dyn_cast<VarDecl>(D); Local && Locals.contains(Local))
+          addShared(Local->getInit(), Tested);
+    }
+    auto *Ref = To ? dyn_cast<DeclRefExpr>(To->IgnoreParenImpCasts()) : nullptr;
+    auto *Local = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+    if (Local && Locals.contains(Local))
+      addShared(Value, Tested);
+    else if (To)
+      addShared(To, Written);
+  });
+  return llvm::any_of(Tested,
+                      [&](const ValueDecl *D) { return Written.contains(D); });
+}
+
+/// Returns true if a thread waits on Condition in a variable of its own stack:
+/// only the mutex keeps it from leaving before the signal is sent.
+static bool isOnStack(const ValueDecl *Condition, const SyncModel &Model) {
+  for (const FunctionSync &F : Model.functions())
+    for (const SyncSite &S : F.Syncs) {
+      if ((S.Kind != SyncKind::Wait && S.Kind != SyncKind::TimedWait) ||
+          !Condition || S.Object != Condition)
+        continue;
+      const Expr *On = nullptr;
+      if (auto *Member = dyn_cast<CXXMemberCallExpr>(S.Site))
+        On = Member->getImplicitObjectArgument();
+      else if (auto *Call = dyn_cast<CallExpr>(S.Site);
+               Call && Call->getNumArgs() > 0)
+        On = Call->getArg(0)->IgnoreParenCasts();
+      if (auto *Address = dyn_cast_or_null<UnaryOperator>(On))
+        On = Address->getSubExpr();
+      auto *Local = On ? localIn(On) : nullptr;
+      if (Local && !Local->getType()->isPointerType() &&
+          !isa<ParmVarDecl>(Local))
+        return true;
+    }
+  return false;
+}
+
 /// Returns true if what follows Signal while the mutex is held may take as long
 /// as a wake-up: a loop, or a call of a function that is not known to be short.
 static bool takesLong(const SyncSite &Signal, const HeldMutex &Held,
@@ -224,6 +318,7 @@ void SignalLockedCheck::inspect(const SyncModel &Model,
         if (!waitsWithAnother(Signal.Object, Held.Mutex, Model))
           Needed = &Held;
       if (!Needed || happensOnce(Signal, *Needed, F, Model, Context) ||
+          marksChange(Signal, *Needed, F) || isOnStack(Signal.Object, Model) ||
           !claim(Signal.Site->getExprLoc(), F.Function, Context))
         continue;
       std::vector<FixItHint> Fix =
