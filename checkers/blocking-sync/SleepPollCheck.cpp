@@ -14,6 +14,7 @@
 
 #include "checkers/blocking-sync/SleepingPolls.h"
 #include "checkers/blocking-sync/TimedTests.h"
+#include "checkers/common/ProgramFacts.h"
 
 using namespace clang;
 
@@ -77,6 +78,16 @@ void SleepPollCheck::inspect(const SyncModel &Model,
         reportPoll(Poll, F, Model);
 }
 
+static bool isCalledInLoop(const FunctionDecl &Function,
+                           const SyncModel &Model) {
+  return llvm::any_of(Model.functions(), [&](const FunctionSync &Caller) {
+    return llvm::any_of(Caller.Calls, [&](const CallSite &Call) {
+      return Call.Callee->getCanonicalDecl() == Function.getCanonicalDecl() &&
+             innermostLoop(Call.Parents);
+    });
+  });
+}
+
 void SleepPollCheck::reportPoll(const SleepingPoll &Poll, const FunctionSync &F,
                                 const SyncModel &Model) {
   const Expr &Site = *Poll.Sleep->Site;
@@ -97,14 +108,25 @@ void SleepPollCheck::reportPoll(const SleepingPoll &Poll, const FunctionSync &F,
                   : "each wake-up costs exits");
     return;
   }
+  std::string Condition;
+  if (Poll.ByCallers && !isCalledInLoop(*F.Function, Model)) {
+    Condition = perUnit<ProgramFacts>()->conditionOfLoop(*F.Function);
+    if (Condition.empty())
+      return;
+  }
   std::string Asked =
       Poll.Asked ? "'" + Poll.Asked->getNameAsString() + "'" : "a function";
   report(Site, Loop, *F.Function,
-         "loop calls " + Asked + " again and again and sleeps between tries",
+         (Poll.ByCallers
+              ? "a loop around '" + F.Function->getNameAsString() + "' calls "
+              : std::string("loop calls ")) +
+             Asked + " again and again and sleeps between tries",
          Poll.WouldBlock ? "wait for the file by poll()"
          : Poll.Tries    ? "take the lock in a way that waits"
                          : "wait for what it asks for",
          "each wake-up costs exits even without a change");
+  if (!Condition.empty())
+    diag(Site.getExprLoc(), Condition, DiagnosticIDs::Note);
 }
 
 } // namespace vfriendly::tidy

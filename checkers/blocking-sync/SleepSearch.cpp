@@ -334,6 +334,9 @@ bool SleepSearch::findIdle(const SyncSite &Site, const CFGBlock &Sleep) {
           if (Forward.insert(To).second)
             Next.push_back(To);
         }
+      if (ByCallers && Block == &Graph->getExit() &&
+          Forward.insert(&Graph->getEntry()).second)
+        Next.push_back(&Graph->getEntry());
     }
     if (!Returns)
       return false;
@@ -341,6 +344,10 @@ bool SleepSearch::findIdle(const SyncSite &Site, const CFGBlock &Sleep) {
     Backward.insert(&Sleep);
     while (!Next.empty()) {
       const CFGBlock *Block = Next.pop_back_val();
+      if (ByCallers && Block == &Graph->getEntry() &&
+          Forward.contains(&Graph->getExit()) &&
+          Backward.insert(&Graph->getExit()).second)
+        Next.push_back(&Graph->getExit());
       for (const CFGBlock *From : Block->preds()) {
         if (!From || !Forward.contains(From) || Backward.contains(From))
           continue;
@@ -387,6 +394,8 @@ bool SleepSearch::returnsTo(const CFGBlock *From, const CFGBlock &Sleep) const {
   while (!Next.empty()) {
     const CFGBlock *Block = Next.pop_back_val();
     if (Block == &Sleep)
+      return true;
+    if (ByCallers && Block == &Graph->getExit())
       return true;
     if (Seen.insert(Block).second)
       for (const CFGBlock *To : Block->succs())

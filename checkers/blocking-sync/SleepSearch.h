@@ -74,6 +74,7 @@ public:
   std::optional<SleepingPoll> find(const SyncSite &Sleep);
 
 private:
+  std::optional<SleepingPoll> search(const SyncSite &Sleep);
   bool build();
   void addChanges(const clang::CFGBlock &Block, const clang::Stmt *S);
   ResultTest testOf(const clang::CFGBlock &Block) const;
@@ -108,6 +109,8 @@ private:
   IdleEffects &Does;
   const clang::ASTContext &Context;
   std::unique_ptr<clang::CFG> Graph;
+  /// The function is an iteration of a loop around its calls.
+  bool ByCallers = false;
   /// Effects of the statements that have some.
   llvm::DenseMap<const clang::Stmt *, IdleEffect> Effects;
   /// What gives local variables and fields their values: assignments, steps,

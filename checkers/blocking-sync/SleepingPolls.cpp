@@ -289,6 +289,21 @@ std::optional<SleepingPoll> SleepSearch::judge(const SyncSite &Sleep,
 std::optional<SleepingPoll> SleepSearch::find(const SyncSite &Sleep) {
   if (!build())
     return std::nullopt;
+  ByCallers = false;
+  std::optional<SleepingPoll> Found = search(Sleep);
+  // `void step() { if (!take()) usleep(100); }`: its callers have the loop.
+  if (Found || innermostLoop(Sleep.Parents) || F.Function->isMain() ||
+      !F.Function->getReturnType()->isVoidType())
+    return Found;
+  ByCallers = true;
+  Found = search(Sleep);
+  if (!Found || Found->Lock || Found->Tries || Found->WouldBlock)
+    return std::nullopt;
+  Found->ByCallers = true;
+  return Found;
+}
+
+std::optional<SleepingPoll> SleepSearch::search(const SyncSite &Sleep) {
   Work.clear();
   Printing.clear();
   Tests.clear();

@@ -38,6 +38,8 @@ struct SleepingPoll {
   const clang::FunctionDecl *Asked = nullptr;
   /// Asked takes a lock or a word if it is free.
   bool Tries = false;
+  /// The loop is around the calls of the function.
+  bool ByCallers = false;
   /// The kernel says that the call would have blocked.
   bool WouldBlock = false;
 };

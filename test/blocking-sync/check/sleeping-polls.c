@@ -222,3 +222,26 @@ void all(int n) {
     usleep(1000);
   }
 }
+
+//===--- The loop is around the calls -------------------------------------===//
+
+int dispatch(struct device *, int most);
+struct device *device;
+static void receive(void) {
+  int n = dispatch(device, -1);
+  if (n == -1)
+    _exit(1);
+  else if (n == 0)
+    // CHECK: :[[@LINE+1]]:5: warning: a loop around 'receive' calls 'dispatch' again and again
+    usleep(1000);
+}
+void receiver(void) {
+  while (running)
+    receive();
+}
+// Twin: called once.
+static void receive_once(void) {
+  if (dispatch(device, -1) == 0)
+    usleep(1000);
+}
+void once(void) { receive_once(); }
