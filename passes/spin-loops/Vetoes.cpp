@@ -91,14 +91,26 @@ static bool isVariable(const Poll &P) {
   return locatePoll(P).Global || isLocalObject(*getUnderlyingObject(P.Address));
 }
 
+/// Returns true if Access reads a truth value or a pointer. Devices write
+/// numbers.
+static bool readsNoNumber(const Instruction &Access) {
+  const MDNode *Range = Access.getMetadata(LLVMContext::MD_range);
+  auto *End = Range && Range->getNumOperands() == 2
+                  ? mdconst::dyn_extract<ConstantInt>(Range->getOperand(1))
+                  : nullptr;
+  return Access.getType()->isPointerTy() || (End && End->equalsInt(2));
+}
+
 bool mayBeDriver(const SpinLoop &S, const Writers &AllWriters) {
-  return S.Sleeps && !S.Pauses && !S.Yields &&
+  // What is read with a lock held, threads share.
+  return S.Sleeps && !S.Pauses && !S.Yields && !S.Locks &&
          all_of(S.Polls, [&](const Poll &P) {
            if (!P.Address)
              return false;
            return P.OnlyLocates ||
-                  (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&
-                   !isVariable(P) && !AllWriters.anySurelyFor(locatePoll(P)));
+                  (isa<LoadInst>(P.Access) && !readsNoNumber(*P.Access) &&
+                   (P.Volatile || P.isPlain()) && !isVariable(P) &&
+                   !AllWriters.anySurelyFor(locatePoll(P)));
          });
 }
 

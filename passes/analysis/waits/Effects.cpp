@@ -328,11 +328,48 @@ static bool repeatsPoll(const Instruction &I, const Gathered &G) {
          });
 }
 
+/// Returns true if I is a call that gets the address of a local variable which
+/// the exits test, and so puts there what the loop waits for:
+///
+///   while (!done) { test(&request, &done); usleep(100); }
+static bool fillsPolled(const Instruction &I, const Gathered &G) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  return Call && any_of(Call->args(), [&](const Value *Arg) {
+           const Value *Local = Arg->getType()->isPointerTy()
+                                    ? getUnderlyingObject(Arg)
+                                    : nullptr;
+           return isa_and_nonnull<AllocaInst>(Local) &&
+                  any_of(G.Polls, [&](const Poll &P) {
+                    return P.Address && getUnderlyingObject(P.Address) == Local;
+                  });
+         });
+}
+
+/// Returns true if Call writes to a standard stream of C++, perhaps by what a
+/// call has returned that did so: std::cerr << "waiting" << '\n'.
+static bool writesToStream(const CallBase &Call) {
+  const Value *To = &Call;
+  // Eight: a message has some parts.
+  for (unsigned Parts = 0; Parts != 8; ++Parts) {
+    auto *Writes = dyn_cast<CallBase>(To);
+    if (!Writes || Writes->arg_empty() ||
+        !is_contained(
+            {"operator<<", "__ostream_insert", "endl", "flush", "put"},
+            calledName(*Writes)))
+      break;
+    To = Writes->getArgOperand(0)->stripPointerCasts();
+  }
+  auto *Stream = dyn_cast<GlobalVariable>(To);
+  return Stream && is_contained({"_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"},
+                                Stream->getName());
+}
+
 /// Returns true if Call prints a message, by its name, and the numbers in it do
 /// not change but with what the loop waits for, or with its progress: it says
 /// that the loop waits. A loop that prints other numbers reports them.
 static bool printsWait(LoopView &In, const CallBase &Call) {
-  return whatNameTells(calledName(Call)) == NameTells::Prints &&
+  return (whatNameTells(calledName(Call)) == NameTells::Prints ||
+          writesToStream(Call)) &&
          all_of(Call.args(), [&](Value *Arg) {
            Causes C = In.Causes.collect(Arg);
            return !(C.kinds() & (Walks | InTurn)) &&
@@ -364,7 +401,7 @@ void gatherGuards(LoopView &In, Gathered &G) {
         (Pauses && (E.PassesOn || In.Asked.contains(I))) ||
         (G.Of.Rhythm != HintRhythm::None && isScoped(*I, In.L)) ||
         any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; }) ||
-        repeatsPoll(*I, G);
+        repeatsPoll(*I, G) || fillsPolled(*I, G);
     if (E.Leaves == Effect::Calls)
       E.Leaves = E.Promised != CallEffect::Other ||
                          (IsPoll && (Pauses || !namesWork(E.Callee))) ||
