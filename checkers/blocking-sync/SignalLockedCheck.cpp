@@ -179,10 +179,21 @@ static bool happensOnce(const SyncSite &Signal, const HeldMutex &Held,
   return Flags && !Others;
 }
 
-/// Adds the fields and global variables that E names.
+/// Adds the fields and global variables that E names. Leaves out those that it
+/// compares with a limit: a queue that is not full yet changes no state.
 static void addShared(const Stmt *E,
                       llvm::SmallPtrSetImpl<const ValueDecl *> &Into) {
-  forEachStmt(E, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+  forEachStmt(E, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    if (llvm::any_of(Parents, [](const Stmt *P) {
+          auto *Compare = dyn_cast<BinaryOperator>(P);
+          auto *Limit = Compare ? dyn_cast<IntegerLiteral>(
+                                      Compare->getRHS()->IgnoreParenCasts())
+                                : nullptr;
+          return Compare && Compare->isRelationalOp() &&
+                 !(Compare->getOpcode() == BO_LE && Limit &&
+                   Limit->getValue() == 0);
+        }))
+      return;
     if (auto *Member = dyn_cast<MemberExpr>(S))
       if (isa<FieldDecl>(Member->getMemberDecl()))
         Into.insert(Member->getMemberDecl());

@@ -29,6 +29,12 @@ public:
     if (first)
       More.notify_one();
   }
+  void drop() {
+    std::lock_guard<std::mutex> held(Lock);
+    Users--;
+    if (Users <= 0)
+      More.notify_one();
+  }
   void release() {
     std::lock_guard<std::mutex> held(Lock);
     if (--Users == 0)
@@ -41,6 +47,18 @@ public:
     if (Waiters > 0)
       // CHECK: :[[@LINE+1]]:12: warning: wakes a thread that needs 'Lock', still held
       More.notify_one();
+  }
+  // Nor does it say that there is room.
+  bool tryPut(int x) {
+    std::lock_guard<std::mutex> held(Lock);
+    if (Users < 100) {
+      ++Users;
+      Items.push_back(x);
+      // CHECK: :[[@LINE+1]]:12: warning: wakes a thread that needs 'Lock', still held
+      More.notify_one();
+      return true;
+    }
+    return false;
   }
   int take() {
     std::unique_lock<std::mutex> held(Lock);
@@ -58,7 +76,9 @@ void all(Queue &q) {
   q.putFirst(1);
   q.putFirstToo(2);
   q.put(3);
+  q.tryPut(4);
   q.take();
+  q.drop();
   q.release();
 }
 
