@@ -142,16 +142,24 @@ bool isCold(const Stmt *Loop, const FunctionView &View) {
   return isSeldom(Loop, View) || isFew(Loop, View);
 }
 
+bool opensFile(const FunctionView &View) {
+  bool Opens = false;
+  forEachStmt(
+      View.Function.getBody(),
+      [&](const Stmt *S, ArrayRef<const Stmt *>) { Opens |= takesLong(S); });
+  return Opens;
+}
+
 bool isLongCall(const FunctionView &View) {
   auto Reads = [](const Stmt *S) {
     return llvm::is_contained({"fread", "fgets", "fgetc", "getc", "getline",
                                "read", "pread", "readline", "fscanf"},
                               identifierOf(calleeOf(S)));
   };
-  bool Found = false;
+  bool Found = opensFile(View);
   forEachStmt(View.Function.getBody(),
               [&](const Stmt *S, ArrayRef<const Stmt *>) {
-                Found |= takesLong(S) || (Reads(S) && View.loopAround(*S));
+                Found |= Reads(S) && View.loopAround(*S);
               });
   // while ((line = next_line(from)))
   for (const Stmt *Loop : View.loops())

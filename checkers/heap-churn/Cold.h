@@ -24,6 +24,10 @@ bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 /// a few of them in a function that a loop calls runs often.
 bool isSeldom(const clang::Stmt *Loop, const FunctionView &View);
 
+/// Returns true if a call of the function opens a file, or starts a thread or a
+/// process.
+bool opensFile(const FunctionView &View);
+
 /// Returns true if each call of the function opens a file, reads one, or a list
 /// of unknown length, to its end, or starts a thread: beside that, a block that
 /// the call takes once costs little.

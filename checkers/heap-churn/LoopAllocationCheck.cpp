@@ -402,7 +402,7 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     tellHeap(View, *Program);
     Owned->tell(View.Function, *Program);
     if (!isColdFunction(View.Function) && !View.Function.isMain() &&
-        !isLongCall(View) && !ProgramFacts::nameOf(View.Function).empty())
+        !opensFile(View) && !ProgramFacts::nameOf(View.Function).empty())
       for (TakenObject &Each : takenObjects(View))
         Taken.push_back({&View.Function, std::move(Each)});
   }
