@@ -328,8 +328,9 @@ static bool repeatsPoll(const Instruction &I, const Gathered &G) {
          });
 }
 
-/// Returns true if I is a call that gets the address of a local variable which
-/// the exits test, and so puts there what the loop waits for:
+/// Returns true if I is a call that gets the address of a local number which
+/// the exits test, and so puts there what the loop waits for. An object may be
+/// the one that the function works on.
 ///
 ///   while (!done) { test(&request, &done); usleep(100); }
 static bool fillsPolled(const Instruction &I, const Gathered &G) {
@@ -338,7 +339,8 @@ static bool fillsPolled(const Instruction &I, const Gathered &G) {
            const Value *Local = Arg->getType()->isPointerTy()
                                     ? getUnderlyingObject(Arg)
                                     : nullptr;
-           return isa_and_nonnull<AllocaInst>(Local) &&
+           auto *Number = dyn_cast_or_null<AllocaInst>(Local);
+           return Number && Number->getAllocatedType()->isSingleValueType() &&
                   any_of(G.Polls, [&](const Poll &P) {
                     return P.Address && getUnderlyingObject(P.Address) == Local;
                   });
