@@ -220,14 +220,15 @@ static bool mayPollInTurn(const LoopView &In, const Facts &Of) {
 }
 
 /// Returns true if each iteration sleeps, or gives another hint, and no name
-/// suggests that it gives a device time.
+/// but that of a library's sleep suggests that it gives a device time.
 static bool sleepsForThread(const LoopView &In, const Facts &Of) {
   if (Of.Rhythm != HintRhythm::Hints || !Of.Sleeps)
     return false;
   for (const BasicBlock *B : In.L.blocks())
     for (const Instruction &I : *B)
       if (auto *Call = dyn_cast<CallBase>(&I);
-          Call && namesDevice(calledName(*Call)))
+          Call && !isHint(classifyCall(*Call).Effect) &&
+          namesDevice(calledName(*Call)))
         return false;
   return true;
 }

@@ -202,3 +202,16 @@ void note_status(struct object *o) {
     my_yield();
   }
 }
+
+// SDL's delay is a sleep, and no sign of a device as others are.
+extern void SDL_Delay(unsigned ms), bus_delay(unsigned ms);
+void wait_drained(void) {
+  // TIDY: :[[@LINE+2]]:3: warning: loop polls by calling 'pending'
+  // expected-remark@+1 {{left as it is: it calls 'pending', whose effects are unknown}}
+  while (pending() > 0)
+    SDL_Delay(10);
+}
+void wait_bus(void) {
+  while (pending() > 0)
+    bus_delay(10);
+}
