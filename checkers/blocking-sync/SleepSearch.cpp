@@ -48,8 +48,15 @@ bool SleepSearch::build() {
 
 void SleepSearch::addChanges(const CFGBlock &Block, const Stmt *S) {
   auto Add = [&](const ValueDecl *Of, const Expr *Value) {
-    if (Of)
-      Changes[Of].push_back({S, Value, &Block});
+    if (!Of)
+      return;
+    bool IsStep = !Value || isa<CompoundAssignOperator>(S);
+    if (!isa<CallExpr, DeclStmt>(S))
+      forEachStmt(Value, [&](const Stmt *Part, ArrayRef<const Stmt *>) {
+        auto *Ref = dyn_cast<DeclRefExpr>(Part);
+        IsStep |= Ref && Ref->getDecl() == Of;
+      });
+    Changes[Of].push_back({S, Value, &Block, IsStep});
   };
   if (auto *Step = dyn_cast<UnaryOperator>(S);
       Step && Step->isIncrementDecrementOp()) {
@@ -67,6 +74,9 @@ void SleepSearch::addChanges(const CFGBlock &Block, const Stmt *S) {
         Add(Variable, Variable->getInit());
   } else if (auto *Call = dyn_cast<CallExpr>(S)) {
     auto *Operator = dyn_cast<CXXOperatorCallExpr>(Call);
+    if (Operator && (Operator->getOperator() == OO_PlusPlus ||
+                     Operator->getOperator() == OO_MinusMinus))
+      return Add(localIn(Operator->getArg(0)), nullptr);
     if (Operator && Operator->isAssignmentOp())
       return Add(localIn(Operator->getArg(0)),
                  Operator->getNumArgs() > 1 ? Operator->getArg(1) : nullptr);
@@ -107,7 +117,7 @@ const Expr *SleepSearch::askedBy(const Expr *E) const {
   if (auto Known = Changes.find(Holds); Holds && Known != Changes.end())
     for (const Change &Each : Known->second)
       if (const Expr *From =
-              Each.isStep() ? nullptr : Each.Value->IgnoreParenCasts();
+              Each.IsStep ? nullptr : Each.Value->IgnoreParenCasts();
           From && From != Each.By && IsAsked(From))
         return From;
   return nullptr;
@@ -309,8 +319,8 @@ bool SleepSearch::isNotRepeated(const CFGBlock &Block, unsigned Successor,
   for (const Change &Each : Known->second) {
     if (isa<DeclStmt>(Each.By))
       continue;
-    Set = !Each.isStep() && Each.In == &Sleep ? constantOf(Each.Value, Context)
-                                              : std::nullopt;
+    Set = !Each.IsStep && Each.In == &Sleep ? constantOf(Each.Value, Context)
+                                            : std::nullopt;
     if (!Set)
       return false;
   }

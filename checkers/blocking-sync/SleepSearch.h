@@ -120,10 +120,8 @@ private:
     const clang::Expr *Value; ///< Null for ++ and --.
     const clang::CFGBlock *In;
 
-    /// Returns true if the new value depends on the old.
-    bool isStep() const {
-      return !Value || llvm::isa<clang::CompoundAssignOperator>(By);
-    }
+    /// The new value depends on the old: `++i`, `p = p->next`.
+    bool IsStep;
   };
   llvm::DenseMap<const clang::ValueDecl *, llvm::SmallVector<Change, 2>>
       Changes;

@@ -28,15 +28,15 @@ void SleepSearch::addLocal(const VarDecl &Variable, Causes &Found,
   if (Known == Changes.end() || !Seen.insert(&Variable).second)
     return;
   for (const Change &Each : Known->second) {
-    Found.Count |= Each.isStep();
+    Found.Count |= Each.IsStep;
     // What is added to may be what was got.
-    Found.Bounded |= Each.isStep() && Idle.contains(Each.In) &&
+    Found.Bounded |= Each.IsStep && Idle.contains(Each.In) &&
                      (!Each.Value || constantOf(Each.Value, Context));
     if (!Each.Value || !Idle.contains(Each.In))
       continue;
     Found.add(causesOf(Each.Value, Seen));
     // A flag has the value of the condition under which it is set.
-    if (!Each.isStep() && constantOf(Each.Value, Context) &&
+    if (!Each.IsStep && constantOf(Each.Value, Context) &&
         Variable.getType()->isIntegerType())
       for (const CFGBlock *Before : Each.In->preds())
         if (Before && Before->succ_size() == 2 && Idle.contains(Before))

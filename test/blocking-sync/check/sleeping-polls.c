@@ -178,6 +178,14 @@ void ticks(void) {
     usleep(100000);
   }
 }
+// Twin: a pause between the elements of a list.
+void walks(void) {
+  for (struct list *each = active; each; each = each->next) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    usleep(100);
+  }
+}
 // Twin: a function that takes the lock works.
 static void update(pthread_mutex_t *m) {
   pthread_mutex_lock(m);
