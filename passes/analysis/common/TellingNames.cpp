@@ -103,7 +103,8 @@ NameTells whatNameTells(StringRef Name) {
   // Takes the last word for the verb: delay_queue names a queue, not a function
   // that delays.
   StringRef Verb = Words.back();
-  if (is_contained({"pause", "relax", "yield", "backoff", "stall"}, Verb))
+  if (is_contained({"pause", "relax", "yield", "backoff", "stall", "idle"},
+                   Verb))
     return NameTells::Pauses;
   if (is_contained(
           {"delay", "sleep", "usleep", "msleep", "nsleep", "nanosleep"}, Verb))

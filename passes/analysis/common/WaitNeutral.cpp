@@ -270,9 +270,11 @@ CallEffect promisedEffect(const CallBase &Call) {
   const bool IsOpaque = Callee && Callee->isDeclaration();
   switch (whatNameTells(Name)) {
   case NameTells::Pauses:
-    // POSIX's pause blocks until a signal arrives; a hint has no result. A
-    // generator's yield passes on what was found.
-    return (Name == "pause" && !Call.getType()->isVoidTy()) ||
+    // POSIX's pause blocks until a signal arrives, and `is_idle` asks; a hint
+    // has no result. A generator's yield passes on what was found.
+    return ((Name == "pause" ||
+             StringRef(Name).ends_with_insensitive("idle")) &&
+            !Call.getType()->isVoidTy()) ||
                    any_of(Call.args(), isTestedResult)
                ? CallEffect::Other
                : CallEffect::Pause;
