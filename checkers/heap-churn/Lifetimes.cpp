@@ -142,6 +142,17 @@ static bool isUsedBefore(const Expr *End, const VarDecl &Variable,
   });
 }
 
+/// Returns true if Condition, or a part of it that must hold, tests Variable
+/// for null: `running && m`.
+static bool testsForNull(const Expr *Condition, const VarDecl &Variable,
+                         const ASTContext &Context) {
+  auto *And = dyn_cast<BinaryOperator>(Condition->IgnoreParenImpCasts());
+  if (And && And->getOpcode() == BO_LAnd)
+    return testsForNull(And->getLHS(), Variable, Context) ||
+           testsForNull(And->getRHS(), Variable, Context);
+  return nullTest(Condition, Variable, Context).has_value();
+}
+
 /// Returns true if the function, or each iteration of its innermost loop around
 /// S, runs S, unless Variable is null.
 static bool isUnconditional(const Expr *S, const VarDecl &Variable,
@@ -150,7 +161,7 @@ static bool isUnconditional(const Expr *S, const VarDecl &Variable,
   for (const Stmt *P = View.parent(S); P && P != Loop; P = View.parent(P)) {
     auto *If = dyn_cast<IfStmt>(P);
     if (isa<SwitchStmt>(P) ||
-        (If && !nullTest(If->getCond(), Variable, View.Context)))
+        (If && !testsForNull(If->getCond(), Variable, View.Context)))
       return false;
   }
   return true;

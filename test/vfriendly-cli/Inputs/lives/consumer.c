@@ -16,9 +16,14 @@ void produce(const char *const *lines, int n) {
 
 void *consumer(void *unused) {
   struct message *m;
-  while ((m = take())) {
-    handle(m->text, m->length);
-    message_free(m);
+  int running = 1;
+  while (running) {
+    m = take();
+    running = m != NULL;
+    if (running && m) {
+      handle(m->text, m->length);
+      message_free(m);
+    }
   }
   forget_all();
   return unused;
