@@ -12,8 +12,9 @@ foreach(entry ${TEXTS})
   if(file MATCHES "[.]bc$")
     file(READ ${file} bytes HEX)
     string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
-    string(APPEND constants "inline constexpr char ${name}Bytes[] = {${bytes}};
-inline constexpr llvm::StringRef ${name}(${name}Bytes, sizeof(${name}Bytes));\n")
+    # LLVM's buffers end with a null byte.
+    string(APPEND constants "inline constexpr char ${name}Bytes[] = {${bytes}0};
+inline constexpr llvm::StringRef ${name}(${name}Bytes, sizeof(${name}Bytes) - 1);\n")
     continue()
   endif()
   file(READ ${file} text)

@@ -127,13 +127,11 @@ IdleEffect IdleEffects::effectOfBody(const FunctionDecl &Callee) {
   auto *Method = dyn_cast<CXXMethodDecl>(&Callee);
   if (!F || (Method && Method->isVirtual()))
     return IdleEffect::Asks;
-  auto [Where, IsNew] = Known.try_emplace(F->Function, IdleEffect::Asks);
-  if (!IsNew)
-    return Where->second;
-  if (Depth == MaxDepth) {
-    Known.erase(F->Function);
+  if (Depth == MaxDepth)
     return IdleEffect::Asks;
-  }
+  const std::pair At(F->Function, Depth);
+  if (auto Where = Known.find(At); Where != Known.end())
+    return Where->second;
   ++Depth;
   IdleEffect Most = IdleEffect::None;
   forEachStmt(
@@ -162,7 +160,7 @@ IdleEffect IdleEffects::effectOfBody(const FunctionDecl &Callee) {
     Most = IdleEffect::Looks;
   if (Most >= IdleEffect::Prints)
     Most = IdleEffect::Asks;
-  return Known[F->Function] = Most;
+  return Known[At] = Most;
 }
 
 IdleEffect IdleEffects::effectOfCall(const CallExpr &Call,

@@ -54,8 +54,11 @@ private:
 
   const SyncModel &Model;
   const clang::ASTContext &Context;
-  llvm::DenseMap<const clang::FunctionDecl *, IdleEffect> Known;
   unsigned Depth = 0; ///< Of bodies that are being judged.
+  /// What functions do that are called at a depth. The depth decides how far
+  /// their callees are followed, so that no order of questions changes answers.
+  llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, IdleEffect>
+      Known;
 };
 
 /// Returns the local variable, or the parameter, of which E names a part that

@@ -332,7 +332,8 @@ bool SleepSearch::findIdle(const SyncSite &Site, const CFGBlock &Sleep) {
   for (;;) {
     if (Work.contains(&Sleep))
       return false;
-    Blocks Forward, Backward;
+    Blocks Forward;
+    OrderedBlocks Backward;
     SmallVector<const CFGBlock *, 16> Next{&Sleep};
     bool Returns = false;
     while (!Next.empty()) {
@@ -356,14 +357,14 @@ bool SleepSearch::findIdle(const SyncSite &Site, const CFGBlock &Sleep) {
       const CFGBlock *Block = Next.pop_back_val();
       if (ByCallers && Block == &Graph->getEntry() &&
           Forward.contains(&Graph->getExit()) &&
-          Backward.insert(&Graph->getExit()).second)
+          Backward.insert(&Graph->getExit()))
         Next.push_back(&Graph->getExit());
       for (const CFGBlock *From : Block->preds()) {
         if (!From || !Forward.contains(From) || Backward.contains(From))
           continue;
         for (unsigned I = 0; I != From->succ_size(); ++I)
           if (*(From->succ_begin() + I) == Block && staysIn(*From, I) &&
-              Backward.insert(From).second)
+              Backward.insert(From))
             Next.push_back(From);
       }
     }

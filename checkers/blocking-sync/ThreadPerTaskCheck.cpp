@@ -190,6 +190,27 @@ static bool isForgotten(const ValueDecl &Variable, const Stmt *Loop) {
   return Named == 1;
 }
 
+/// Returns true if Loop counts, as in `while (threads-- > 0)`: it starts a pool.
+static bool counts(const Stmt *Loop) {
+  bool Found = false;
+  if (!loopCondition(Loop))
+    return false;
+  forEachStmt(loopCondition(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Ref = dyn_cast<DeclRefExpr>(S);
+    if (!Ref)
+      return;
+    forEachStmt(Loop, [&](const Stmt *Each, ArrayRef<const Stmt *>) {
+      auto *Step = dyn_cast<UnaryOperator>(Each);
+      auto *Sum = dyn_cast<CompoundAssignOperator>(Each);
+      Found |=
+          (Step && Step->isIncrementDecrementOp() &&
+           counterOf(Step->getSubExpr()) == Ref->getDecl()) ||
+          (Sum && counterOf(Sum->getLHS()) == Ref->getDecl());
+    });
+  });
+  return Found;
+}
+
 /// Returns the container into which Loop moves the handle Variable, as in
 /// `threads.push_back(std::move(t))`; Variable itself if it is not moved.
 static const ValueDecl *keeperOf(const ValueDecl *Variable, const Stmt *Loop) {
@@ -414,7 +435,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
       Ends |= Create.Object && isMadeIn(Loop, Create.Object) &&
-              !isOverKnownItems(Loop) && isForgotten(*Create.Object, Loop);
+              !isOverKnownItems(Loop) && !counts(Loop) &&
+              isForgotten(*Create.Object, Loop);
       // The threads of one connection after another live as long as these.
       if (Ends && ((Accepts && IsJoinedHere) ||
                    createsFew(Create, Loop, *F.Function, Context)))

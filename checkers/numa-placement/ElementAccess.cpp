@@ -40,7 +40,13 @@ static const Expr *onlyReturn(const FunctionDecl *Callee) {
   return Return ? Return->getRetValue() : nullptr;
 }
 
-bool isStorage(const ValueDecl &Field) {
+// Maximum number of calls in one another that lead to an element: operator[]
+// calls at(), which calls a function for the index. Functions may be recursive.
+static constexpr unsigned MaxCalls = 3;
+
+static std::optional<ArrayElement> elementIn(const Expr *E, unsigned Calls);
+
+static bool isStorage(const ValueDecl &Field, unsigned Calls) {
   auto *Class = dyn_cast<CXXRecordDecl>(Field.getDeclContext());
   if (!isa<FieldDecl>(Field) || !Class)
     return false;
@@ -50,10 +56,12 @@ bool isStorage(const ValueDecl &Field) {
       return false;
     const Expr *Result = stripped(onlyReturn(Method));
     std::optional<ArrayElement> Element =
-        Result ? elementIn(Result) : std::nullopt;
+        Result ? elementIn(Result, Calls) : std::nullopt;
     return Element && rootOf(Element->Base) == &Field;
   });
 }
+
+bool isStorage(const ValueDecl &Field) { return isStorage(Field, MaxCalls); }
 
 const Expr *objectOf(const CallExpr &Call) {
   if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call))
@@ -67,7 +75,10 @@ const Expr *objectOf(const CallExpr &Call) {
 /// Returns the parts of `at(a, i)` or `m(i, j)`, or `*at(a, i)`, of a function
 /// that returns a reference or pointer to an element of its parameter or of its
 /// object. The index is the call.
-static std::optional<ArrayElement> calledElement(const Expr *E) {
+static std::optional<ArrayElement> calledElement(const Expr *E,
+                                                 unsigned Calls) {
+  if (Calls == 0)
+    return std::nullopt;
   auto *Target = dyn_cast<UnaryOperator>(E);
   auto *Call = dyn_cast<CallExpr>(Target && Target->getOpcode() == UO_Deref
                                       ? stripped(Target->getSubExpr())
@@ -89,7 +100,7 @@ static std::optional<ArrayElement> calledElement(const Expr *E) {
       Base = Sum->getLHS();
       Sum = dyn_cast<BinaryOperator>(stripped(Base));
     }
-  } else if (std::optional<ArrayElement> Element = elementIn(Result)) {
+  } else if (std::optional<ArrayElement> Element = elementIn(Result, Calls - 1)) {
     Base = Element->Base;
   }
   if (!Base)
@@ -100,7 +111,7 @@ static std::optional<ArrayElement> calledElement(const Expr *E) {
     auto *Member = dyn_cast<MemberExpr>(stripped(Base));
     if (!Member)
       return std::nullopt;
-    if (isStorage(*Member->getMemberDecl()))
+    if (isStorage(*Member->getMemberDecl(), Calls - 1))
       if (const Expr *Object = objectOf(*Call))
         Base = Object;
     return ArrayElement{Base, Call};
@@ -112,13 +123,13 @@ static std::optional<ArrayElement> calledElement(const Expr *E) {
              : std::nullopt;
 }
 
-std::optional<ArrayElement> elementIn(const Expr *E) {
+static std::optional<ArrayElement> elementIn(const Expr *E, unsigned Calls) {
   if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
     return ArrayElement{Subscript->getBase(), Subscript->getIdx()};
   auto *Operator = dyn_cast<CXXOperatorCallExpr>(E);
   if (Operator && isElementOfVector(*Operator))
     return ArrayElement{Operator->getArg(0), Operator->getArg(1)};
-  if (std::optional<ArrayElement> Called = calledElement(E))
+  if (std::optional<ArrayElement> Called = calledElement(E, Calls))
     return Called;
   auto *Target = dyn_cast<UnaryOperator>(E);
   auto *Sum = Target && Target->getOpcode() == UO_Deref
@@ -128,6 +139,10 @@ std::optional<ArrayElement> elementIn(const Expr *E) {
       Sum->getLHS()->getType()->isPointerType())
     return ArrayElement{Sum->getLHS(), Sum->getRHS()};
   return std::nullopt;
+}
+
+std::optional<ArrayElement> elementIn(const Expr *E) {
+  return elementIn(E, MaxCalls);
 }
 
 bool isPartOfElement(ArrayRef<const Stmt *> Parents) {

@@ -253,3 +253,45 @@ static void receive_once(void) {
     usleep(1000);
 }
 void once(void) { receive_once(); }
+
+//===--- What a function does is the same, whoever has asked before -------===//
+
+extern int state;
+static int f3(void) { return state; }
+static int f2(void) { return f3(); }
+static int f1(void) { return f2(); }
+static int f0(void) { return f1(); }
+void near_state(void) {
+  while (f2() < 0)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'f2' again and again
+    usleep(10);
+}
+// Twin: too far from its caller.
+void far_from_state(void) {
+  while (f0() < 0)
+    usleep(10);
+}
+
+//===--- Of several calls, the report names the same in each run ----------===//
+
+struct part {
+  int mode[20], set;
+} *part;
+int ask_one(struct part *), ask_two(struct part *), ask_three(struct part *);
+#define WAYS(n)                                                                                                       \
+  if (part->mode[n]) {                                                                                                \
+    if (part->mode[n + 10])                                                                                           \
+      part->set = 1;                                                                                                  \
+    else                                                                                                              \
+      part->set = 2;                                                                                                  \
+  }
+void three(void) {
+  int x = 0, y = 0, z = 0;
+  for (;;) {
+    if ((x = ask_one(part)) > 0 || (y = ask_two(part)) > 0 || (z = ask_three(part)) > 0)
+      break;
+    WAYS(0) WAYS(1) WAYS(2) WAYS(3) WAYS(4) WAYS(5) WAYS(6) WAYS(7)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'ask_three' again and again
+    usleep(1000);
+  }
+}

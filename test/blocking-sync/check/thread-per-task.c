@@ -54,6 +54,32 @@ void pool(int n) {
     pthread_create(&thread, &detached, run, 0);
   }
 }
+// Twins: pools whose loops count down.
+void pool_down(int n) {
+  while (n-- > 0) {
+    pthread_t thread;
+    pthread_create(&thread, 0, run, 0);
+  }
+}
+void pool_down_inside(int n) {
+  while (n > 0) {
+    pthread_t thread;
+    pthread_create(&thread, 0, run, 0);
+    n -= 1;
+  }
+}
+void pool_down_after(int n) {
+  do {
+    pthread_t thread;
+    pthread_create(&thread, 0, run, 0);
+  } while (--n);
+}
+void pool_down_for(int n) {
+  for (; n; n--) {
+    pthread_t thread;
+    pthread_create(&thread, 0, run, 0);
+  }
+}
 // Twin: makes no thread, as it is given nothing to run.
 void others(int listener) {
   for (;;) {

@@ -237,3 +237,44 @@ void load(std::istream &In, std::ostream &Out, FILE *File, long N) {
   for (long I = 0; I < N; ++I)
     First[I] += Second[I] + Third[I];
 }
+
+// Functions that lead to one another are followed only so far: containers whose
+// operator[] calls at(), which may call itself.
+class Cells {
+  double *Data;
+
+public:
+  double &at(int I) { return Data[I]; }
+  double &operator[](int I) { return at(I); }
+};
+double sumOf(Cells &In, int N) {
+  double Sum = 0;
+  for (int I = 0; I < N; ++I)
+    Sum += In[I];
+  return Sum;
+}
+struct Node {
+  Node *Next;
+  double Value;
+};
+double &get(Node *Of, int I) {
+  if (I == 0)
+    return Of->Value;
+  return get(Of->Next, I - 1);
+}
+double sumOf(Node *First, int N) {
+  double Sum = 0;
+  for (int I = 0; I < N; ++I)
+    Sum += get(First, I);
+  return Sum;
+}
+struct Itself {
+  double *Data;
+  double &operator[](int I) { return (*this)[I]; }
+};
+double sumOf(Itself &In, int N) {
+  double Sum = 0;
+  for (int I = 0; I < N; ++I)
+    Sum += In[I];
+  return Sum;
+}
