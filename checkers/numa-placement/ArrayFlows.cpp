@@ -17,6 +17,9 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
+#include <map>
+#include <set>
+#include <tuple>
 
 using namespace clang;
 
@@ -27,9 +30,15 @@ static constexpr unsigned MaxCalls = 3;
 
 namespace {
 
+/// What functions return, by the number of calls around: a dispatcher and what
+/// it calls, which calls it again, are asked once.
+using ReturnedPaths = std::map<std::pair<const FunctionDecl *, unsigned>,
+                               SmallVector<ArrayPath, 2>>;
+
 class Walk {
 public:
-  explicit Walk(const UnitValues &Values) : Values(Values) {}
+  Walk(const UnitValues &Values, ReturnedPaths &Known)
+      : Values(Values), Known(Known) {}
 
   void from(const Expr *E, unsigned Rows, unsigned Calls = 0) {
     E = stripped(E);
@@ -58,15 +67,30 @@ public:
     if (auto *Call = dyn_cast<CallExpr>(E))
       return ofCall(*Call, Rows, Calls);
     if (auto *Ref = dyn_cast<DeclRefExpr>(E))
-      Found.push_back(
-          {Ref->getDecl(), Rows, isa<FunctionDecl>(Ref->getDecl())});
+      add({Ref->getDecl(), Rows, isa<FunctionDecl>(Ref->getDecl())});
     else if (auto *Member = dyn_cast<MemberExpr>(E))
-      Found.push_back({Member->getMemberDecl(), Rows});
+      add({Member->getMemberDecl(), Rows});
   }
 
   SmallVector<ArrayPath, 2> Found;
 
 private:
+  void add(const ArrayPath &Path) {
+    if (Added.insert({Path.Root, Path.Rows, Path.IsAddress}).second)
+      Found.push_back(Path);
+  }
+
+  ArrayRef<ArrayPath> returnedBy(const FunctionDecl &Callee, unsigned Calls) {
+    auto [Paths, IsNew] = Known.try_emplace({&Callee, Calls});
+    if (IsNew) {
+      Walk Below(Values, Known);
+      for (const GivenValue *Value : Values.returnsOf(Callee))
+        Below.from(Value->At.E, 0, Calls);
+      Paths->second = std::move(Below.Found);
+    }
+    return Paths->second;
+  }
+
   void ofCall(const CallExpr &Call, unsigned Rows, unsigned Calls) {
     const FunctionDecl *Callee = Call.getDirectCallee();
     // What is named as an allocator may also return what it has stored.
@@ -86,37 +110,35 @@ private:
     if (Callee->getReturnType()->isVoidPointerType() || Calls == MaxCalls)
       return;
     // What a function returns of a parameter is what this call passes.
-    for (const GivenValue *Value : Values.returnsOf(*Callee)) {
-      Walk Below(Values);
-      Below.from(Value->At.E, 0, Calls + 1);
-      for (const ArrayPath &Path : Below.Found) {
-        auto *Parameter = dyn_cast<ParmVarDecl>(Path.Root);
-        unsigned I = Parameter ? Parameter->getFunctionScopeIndex() : 0;
-        I += Parameter && isa<CXXOperatorCallExpr>(Call) &&
-             isa<CXXMethodDecl>(Callee);
-        if (const Expr *Object = objectOf(Call);
-            Object && isStorage(*Path.Root))
-          from(Object, Rows + Path.Rows, Calls + 1);
-        else if (auto *Local = dyn_cast<VarDecl>(Path.Root);
-                 !Local || Local->hasGlobalStorage())
-          Found.push_back({Path.Root, Rows + Path.Rows});
-        else if (!Parameter)
-          Found.push_back({Callee, Rows});
-        else if (I < Call.getNumArgs())
-          from(Call.getArg(I), Rows + Path.Rows, Calls + 1);
-      }
+    for (const ArrayPath &Path : returnedBy(*Callee, Calls + 1)) {
+      auto *Parameter = dyn_cast<ParmVarDecl>(Path.Root);
+      unsigned I = Parameter ? Parameter->getFunctionScopeIndex() : 0;
+      I += Parameter && isa<CXXOperatorCallExpr>(Call) &&
+           isa<CXXMethodDecl>(Callee);
+      if (const Expr *Object = objectOf(Call); Object && isStorage(*Path.Root))
+        from(Object, Rows + Path.Rows, Calls + 1);
+      else if (auto *Local = dyn_cast<VarDecl>(Path.Root);
+               !Local || Local->hasGlobalStorage())
+        add({Path.Root, Rows + Path.Rows});
+      else if (!Parameter)
+        add({Callee, Rows});
+      else if (I < Call.getNumArgs())
+        from(Call.getArg(I), Rows + Path.Rows, Calls + 1);
     }
     if (Values.returnsOf(*Callee).empty())
-      Found.push_back({Callee, Rows});
+      add({Callee, Rows});
   }
 
   const UnitValues &Values;
+  ReturnedPaths &Known;
+  std::set<std::tuple<const ValueDecl *, unsigned, bool>> Added;
 };
 
 } // namespace
 
 SmallVector<ArrayPath, 2> pathsOf(const Expr *E, const UnitValues &Values) {
-  Walk Paths(Values);
+  ReturnedPaths Known;
+  Walk Paths(Values, Known);
   Paths.from(E, 0);
   return std::move(Paths.Found);
 }
