@@ -6,7 +6,8 @@
 main and functions whose names say that they run seldom pass nothing on.
 """
 
-from collections.abc import Container
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 # Maximum number of functions between a loop and one that it calls.
@@ -18,6 +19,14 @@ NEAR = 2
 def of_unit(name: str, unit: str) -> str:
     """Returns the name by which the program knows a function that a unit names."""
     return f"{name} {unit}" if name.startswith("static:") else name
+
+
+@dataclass(frozen=True)
+class Looped:
+    """A function that is called again and again."""
+
+    between: int  # the number of functions between it and the loop
+    name: str  # of the one that the loop calls
 
 
 class Callers:
@@ -32,6 +41,8 @@ class Callers:
 
     def add(self, unit: str, fact: dict[str, Any]) -> None:
         caller, callees = of_unit(fact["calls"], unit), fact.get("to")
+        if not caller:
+            return  # Functions without a name are not all one.
         if fact.get("seldom"):
             self._seldom.add(caller)
         if fact.get("items"):
@@ -39,7 +50,7 @@ class Callers:
         if fact.get("teardown"):
             self._teardown.add(caller)
         for callee in callees if isinstance(callees, list) else ():
-            if isinstance(callee, str) and callee != fact["calls"]:
+            if isinstance(callee, str) and callee and callee != fact["calls"]:
                 self._callers.setdefault(of_unit(callee, unit), set()).add(caller)
                 self._callees.setdefault(caller, set()).add(of_unit(callee, unit))
 
@@ -58,26 +69,23 @@ class Callers:
             found |= {each for one in found for each in to.get(one, ()) if each not in but}
         return found
 
-    def looped(self, name: str, loops: Container[str], ending: bool = False, most: int = MOST_BETWEEN) -> str | None:
-        """Returns this function or one above it that a loop calls; None if there is none.
+    def looped(self, loops: Iterable[str], ending: bool = False) -> dict[str, Looped]:
+        """Returns the functions that loops call, directly or by at most MOST_BETWEEN between them.
 
-        Also a function for each item of some work, by its name, that nobody in sight calls.
+        Also functions for each item of some work, by their names, that nobody in sight calls.
 
         ending: calls in functions that end what lived until then do not count.
-        most: the maximum number of functions between the loop and this one.
         """
         seldom = self._seldom | self._teardown if ending else self._seldom
-        if name in self._items and not self._callers.get(name):
-            return name
-        seen, level = {name}, [name]
-        for _ in range(most + 1):
-            above = list[str]()
-            for each in level:
-                if each in loops:
-                    return each
-                for caller in sorted(self._callers.get(each, set())):
-                    if caller not in seen and caller not in seldom:
-                        seen.add(caller)
-                        above.append(caller)
-            level = above
-        return None
+        found = {name: Looped(0, name) for name in loops}
+        level = sorted(found)
+        for between in range(1, MOST_BETWEEN + 1):
+            below = dict[str, Looped]()
+            for caller in level:
+                for callee in self._callees.get(caller, ()) if caller not in seldom else ():
+                    if callee not in found:
+                        below.setdefault(callee, Looped(between, found[caller].name))
+            found.update(below)
+            level = sorted(below)
+        found.update({name: Looped(0, name) for name in self._items if not self._callers.get(name)})
+        return found

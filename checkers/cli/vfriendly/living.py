@@ -8,13 +8,16 @@ ends it, again and again: a consumer. Or if a function that is called again and 
 who takes it and who ends a list of such objects, or a field.
 """
 
-from collections.abc import Set
+import functools
+from collections.abc import Mapping, Set
 from typing import Any
 
 from vfriendly import calling
 
 # Maximum number of objects, each in the next, that end with an object.
 MOST_OWNERS = 2
+# Maximum number of functions between a loop and one that uses an object and ends it.
+MOST_BETWEEN = 1
 At = tuple[str, int]
 
 
@@ -39,6 +42,11 @@ class Objects:
         elif how == "with":
             self._owners.setdefault(key, set()).add(str(fact.get("owner")))
 
+    @functools.cached_property
+    def _looped(self) -> Mapping[str, calling.Looped]:
+        """Of all units: it is asked when these have been added."""
+        return self._callers.looped(self._working, ending=True)
+
     def ended(self, taker: str, key: str) -> At | None:
         """Returns where objects that `taker` takes are ended soon; None if that is not known."""
         keys = {key}
@@ -46,11 +54,12 @@ class Objects:
             keys |= {owner for each in keys for owner in self._owners.get(each, ())}
         for each in sorted(keys):
             for function, at, repeats in sorted(self._used.get(each, ())):
-                if repeats or self._callers.looped(function, self._working, ending=True, most=1):
+                looped = self._looped.get(function)
+                if repeats or (looped and looped.between <= MOST_BETWEEN):
                     return at
         enders = {function: at for each in sorted(keys) for function, at in self._listed.get(each, {}).items()}
         for above in sorted(self._callers.around(taker)):
-            if self._callers.looped(above, self._working, ending=True):
+            if above in self._looped:
                 found = [enders[f] for f in sorted(self._callers.below(above)) if f in enders and f != taker]
                 if found:
                     return found[0]

@@ -62,9 +62,13 @@ class Arrays:
         for event in events:
             if isinstance(event, dict):
                 event = {**event, "with": all_of_unit(event.get("with"))}
-                for key in ("of", "through", "by-name"):
+                for key in ("of", "through"):
                     if key in event:
-                        event[key] = all_of_unit(event[key]) if isinstance(event[key], list) else of_unit(event[key])
+                        event[key] = of_unit(event[key])
+                if "by-name" in event:
+                    own, is_call = event.pop("by-name"), event.get("do") == "call"
+                    if isinstance(own, list) == is_call:
+                        event["by-name"] = all_of_unit(own) if is_call else of_unit(own)
                 told.append(event)
         self._functions[name] = told
         flows = fact.get("flows")
@@ -75,7 +79,7 @@ class Arrays:
         """Returns `PLACE NAME` of loops that fill arrays serially, each with a use by threads in another function."""
         if not any(e.get("by") == ALL for events in self._functions.values() for e in events):
             return {}
-        found = {}
+        found: dict[str, Use] = {}
         functions = {name: sharing.Function(events, self._flows[name]) for name, events in self._functions.items()}
         for fill, use in sharing.serial_fills(functions, {p for p in self._placed if not sharing.is_own(p)}):
             found.setdefault(_filled(fill) or "", _use(use))
@@ -83,8 +87,8 @@ class Arrays:
                   for e in events if e.get("do") == "call" and e.get("of") != name}
         for name in self._functions:
             if name not in called:
-                for fill, use in _Run(self._functions, self._placed).fills(name):
-                    found.setdefault(fill, use)
+                for filled, by in _Run(self._functions, self._placed).fills(name):
+                    found.setdefault(filled, by)
         return found
 
 

@@ -8,7 +8,8 @@ Each unit tells facts (checkers/common/ProgramFacts.h). From those of all units 
   * the heap functions that a unit calls and another defines: such a unit is examined again,
     with what they do;
   * which findings hold that depend on other units: a loop calls a function that allocates
-    (calling.py), another function ends what one takes (living.py), or what a loop fills is used by the threads of another function (placing.py).
+    (calling.py), another function ends what one takes (living.py), or what a loop fills is used by the
+    threads of another function (placing.py).
 """
 
 import json
@@ -98,6 +99,7 @@ class Program:
         for name in disagreed:
             del self._heap[name]
         self._does = self._closure()
+        self._looped = self._callers.looped(self._loops)
         self._fills: dict[str, Place] = {}
         for fill, use in arrays.serial_fills().items():
             self._fills[fill] = Place(use.file, use.offset, f"threads use '{use.name}' here")
@@ -126,8 +128,8 @@ class Program:
         """Returns whether a unit fulfils the condition of a finding in `unit`, and where, if that helps a reader."""
         kind, _, name = condition.partition(" ")
         if kind == "near-loop":
-            looped = self._callers.looped(calling.of_unit(name, unit), self._loops)
-            return looped is not None, self._loops.get(looped or "")
+            looped = self._looped.get(calling.of_unit(name, unit))
+            return looped is not None, self._loops.get(looped.name) if looped else None
         if kind == "lives":
             function, _, key = name.partition(" ")
             at = self._objects.ended(calling.of_unit(function, unit), key)

@@ -61,6 +61,7 @@ class Program:
         self._sources: dict[str, set[str]] = {}
         self._reached: dict[tuple[str, str], None] = {}
         self._through: list[tuple[str, str, Fact]] = []
+        self._has_grown = False
         self._known: dict[str, frozenset[str]] = {}
         self._teams = self._having_teams()
         called = {e.get("of") for name, f in functions.items() for e in f.events
@@ -86,7 +87,7 @@ class Program:
         own = own_name(fill.event)
         for event in self._functions[fill.function].events[fill.at + 1:]:
             if event.get("do") == "call":
-                if not event.get("of") or event["of"] in self._teams or own in event.get("by-name", event["with"]):
+                if not event.get("of") or event["of"] in self._teams or own in _passed(event):
                     return False
             elif own_name(event) == own and (event.get("do") == "read" or event.get("update")):
                 return event.get("by") != ALL
@@ -130,46 +131,87 @@ class Program:
     def _pass(self, name: str, context: str, event: Fact, callee: str) -> tuple[str, str]:
         """Binds the parameters of a callee to what a call passes."""
         by = _by(event, context)
-        for i, argument in enumerate(event.get("by-name", event["with"])):
+        for i, argument in enumerate(_passed(event)):
             if argument:
                 self._add(_node(f"#{i}", callee, by), _node(argument, name, context))
         return callee, by
 
     def _follow_pointers(self) -> bool:
-        """Follows the calls through pointers to functions. Returns False if that leads to no other function."""
+        """Follows the calls through pointers to functions. Returns False if that tells nothing new."""
         self._known.clear()
-        before = len(self._reached)
+        self._has_grown = False
         for name, context, event in list(self._through):
             for target in self._arrays(_node(event["through"], name, context)):
                 if target.startswith(ADDRESS) and target[len(ADDRESS):] in self._functions:
                     self._reach([self._pass(name, context, event, target[len(ADDRESS):])])
         self._known.clear()
-        return len(self._reached) > before
+        return self._has_grown
 
     def _add(self, to: str, source: str) -> None:
-        if to != source:
-            self._sources.setdefault(to, set()).add(source)
+        if to != source and source not in (known := self._sources.setdefault(to, set())):
+            known.add(source)
+            self._has_grown = True
 
     def _before(self, name: str) -> set[str]:
         """Returns the names whose arrays `name` may be given: a row comes from a table that its table is given."""
-        found = self._sources.get(name, set())
-        if name.endswith(ROW):
-            found = found | {f"{table}{ROW}" for table in self._before(name[:-len(ROW)])
-                             if table.count(ROW) < MOST_ROWS}
+        found = set(self._sources.get(name, ()))
+        table = name
+        for rows in range(1, MOST_ROWS + 1):
+            if not table.endswith(ROW):
+                break
+            table = table[:-len(ROW)]
+            found |= {f"{t}{ROW * rows}" for t in self._sources.get(table, ()) if t.count(ROW) + rows <= MOST_ROWS}
         return found
 
     def _arrays(self, name: str) -> frozenset[str]:
-        """Returns all names from which `name` may have its array, with itself."""
+        """Returns all names from which `name` may have its array, with itself.
+
+        Names that lead to each other share one set: Tarjan's strongly connected components.
+        """
         if (known := self._known.get(name)) is not None:
             return known
-        found, waiting = {name: None}, [name]
-        while waiting and len(found) < MOST_NAMES:
-            for source in sorted(self._before(waiting.pop())):
-                if source not in found:
-                    found[source] = None
-                    waiting.append(source)
-        self._known[name] = frozenset(found)
+        lowest = {name: 0}  # of those that are not in self._known yet: the first that they lead to
+        before = {name: sorted(self._before(name))}
+        path, members = [(name, 0, 0, iter(before[name]))], [name]
+        while path:
+            each, at, first, sources = path[-1]
+            for source in sources:
+                if source in self._known:
+                    continue
+                if source in lowest:
+                    lowest[each] = min(lowest[each], lowest[source])
+                    continue
+                lowest[source] = len(before)
+                before[source] = sorted(self._before(source))
+                path.append((source, lowest[source], len(members), iter(before[source])))
+                members.append(source)
+                break
+            else:
+                path.pop()
+                if path:  # What leads to this leads to all that it leads to.
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[each])
+                if lowest[each] == at:
+                    self._finish(sorted(members[first:]), before)
+                    del members[first:]
         return self._known[name]
+
+    def _finish(self, members: Sequence[str], before: Mapping[str, Sequence[str]]) -> None:
+        """Gives names that lead to each other their set, after all others that they lead to."""
+        own, others = frozenset(members[:MOST_NAMES]), set[str]()
+        for each in dict.fromkeys(self._known[s] for m in members for s in before[m] if s in self._known):
+            if len(own) + len(others) >= MOST_NAMES:
+                break
+            others |= each
+        most = MOST_NAMES - len(own)
+        arrays = own | (others if len(others) <= most else set(sorted(others - own)[:most]))
+        self._known.update(dict.fromkeys(members, arrays))
+
+
+def _passed(event: Fact) -> Sequence[str | None]:
+    """Returns the names of what a call passes."""
+    passed: Sequence[str | None] = event["by-name"] if "by-name" in event else event["with"]
+    return passed
 
 
 def _mentioned(function: Function) -> Iterator[str | None]:
@@ -178,7 +220,7 @@ def _mentioned(function: Function) -> Iterator[str | None]:
         yield source
     for event in function.events:
         if event.get("do") == "call":
-            yield from event.get("by-name", event["with"])
+            yield from _passed(event)
 
 
 def _by(event: Fact, context: str) -> str:
