@@ -64,7 +64,8 @@ struct Causes {
 };
 
 using Blocks = llvm::SmallPtrSet<const clang::CFGBlock *, 16>;
-/// In an order that is the same in each run, as the first that asks is reported.
+/// In an order that is the same in each run, as the first that asks is
+/// reported.
 using OrderedBlocks = llvm::SmallSetVector<const clang::CFGBlock *, 16>;
 using Variables = llvm::SmallPtrSet<const clang::VarDecl *, 8>;
 
@@ -130,7 +131,7 @@ private:
       Changes;
   std::map<const clang::CFGBlock *, ResultTest> Tests;
   Blocks Work;
-  Blocks Printing; ///< Those of Work that only print.
+  Blocks Printing;    ///< Those of Work that only print.
   OrderedBlocks Idle; ///< The blocks on idle ways.
   llvm::SmallPtrSet<const clang::Stmt *, 16>
       Passed; ///< The statements in Idle.

@@ -190,7 +190,8 @@ static bool isForgotten(const ValueDecl &Variable, const Stmt *Loop) {
   return Named == 1;
 }
 
-/// Returns true if Loop counts, as in `while (threads-- > 0)`: it starts a pool.
+/// Returns true if Loop counts, as in `while (threads-- > 0)`: it starts a
+/// pool.
 static bool counts(const Stmt *Loop) {
   bool Found = false;
   if (!loopCondition(Loop))
@@ -202,10 +203,9 @@ static bool counts(const Stmt *Loop) {
     forEachStmt(Loop, [&](const Stmt *Each, ArrayRef<const Stmt *>) {
       auto *Step = dyn_cast<UnaryOperator>(Each);
       auto *Sum = dyn_cast<CompoundAssignOperator>(Each);
-      Found |=
-          (Step && Step->isIncrementDecrementOp() &&
-           counterOf(Step->getSubExpr()) == Ref->getDecl()) ||
-          (Sum && counterOf(Sum->getLHS()) == Ref->getDecl());
+      Found |= (Step && Step->isIncrementDecrementOp() &&
+                counterOf(Step->getSubExpr()) == Ref->getDecl()) ||
+               (Sum && counterOf(Sum->getLHS()) == Ref->getDecl());
     });
   });
   return Found;

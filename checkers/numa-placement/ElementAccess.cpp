@@ -100,7 +100,8 @@ static std::optional<ArrayElement> calledElement(const Expr *E,
       Base = Sum->getLHS();
       Sum = dyn_cast<BinaryOperator>(stripped(Base));
     }
-  } else if (std::optional<ArrayElement> Element = elementIn(Result, Calls - 1)) {
+  } else if (std::optional<ArrayElement> Element =
+                 elementIn(Result, Calls - 1)) {
     Base = Element->Base;
   }
   if (!Base)

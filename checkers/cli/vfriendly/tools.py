@@ -127,9 +127,10 @@ def output(command: Sequence[str], cwd: str | None = None) -> tuple[int, str, st
 # check was made for was false. Of `consecutive` five of six judged reports were of code that seldom runs, of
 # `parallel-update` all nine, of `growth` two of ten; `monitor` reported two locks that are taken again on purpose. Of
 # `loop-allocation` 20 of 71 were: only a run tells what is hot, so it runs with a profile of the blocks. Of
-# `signal-locked` three of ten were.
+# `signal-locked` three of ten were. Of `serial-init` 24 of 120 in five such runs, many of them small arrays: only a
+# run tells their size, and it gains only on several nodes.
 BY_REQUEST = ("heap-churn-consecutive", "heap-churn-growth", "blocking-sync-monitor", "blocking-sync-parallel-update",
-              "blocking-sync-signal-locked", "heap-churn-loop-allocation")
+              "blocking-sync-signal-locked", "heap-churn-loop-allocation", "numa-placement-serial-init")
 WITH_BLOCKS = ("heap-churn-growth", "heap-churn-loop-allocation")
 # The checks that run unless others are named.
 DEFAULT = ",".join(["vfriendly-*", *(f"-vfriendly-{check}" for check in BY_REQUEST)])
