@@ -53,8 +53,8 @@ static SmallVector<CallInst *, 2> pausesIn(const Loop &L) {
 }
 
 bool mayGiveWay(const SpinLoop &S) {
-  if (!S.AlwaysHints || S.Yields || S.Sleeps || pausesIn(*S.L).empty() ||
-      (S.ByClock && !whyNotUntil(S).empty()))
+  if (!S.AlwaysHints || S.ByName || S.Yields || S.Sleeps ||
+      pausesIn(*S.L).empty() || (S.ByClock && !whyNotUntil(S).empty()))
     return false;
   return none_of(S.L->getLoopsInPreorder(), [&](const Loop *In) {
     return In != S.L && !isMarked(*In, KeepMark) &&

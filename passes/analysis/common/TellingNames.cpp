@@ -122,11 +122,10 @@ NameTells whatNameTells(StringRef Name) {
       !Has({"add", "inc", "dec", "sub", "increment", "decrement", "set", "swap",
             "exchange", "xchg", "cas", "and", "or", "xor", "test", "fetch"}))
     return NameTells::ReadsWord;
-  if (nameTry(Words))
-    return NameTells::Tries;
   if (namesWork(Name))
     return NameTells::Nothing;
-  return nameLock(Words)      ? NameTells::Locks
+  return nameTry(Words)       ? NameTells::Tries
+         : nameLock(Words)    ? NameTells::Locks
          : nameMessage(Words) ? NameTells::Prints
                               : NameTells::Nothing;
 }

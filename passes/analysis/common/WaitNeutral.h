@@ -85,8 +85,9 @@ bool isDestructor(const llvm::Function &F);
 bool isLocalObject(const llvm::Value &Object);
 
 /// Returns the effect that the name of the callee suggests: Pause, Sleep,
-/// Clock, Reads, TryLock, Lock, or Other. Used for reports only, not for
-/// rewrites.
+/// Clock, Reads, TryLock, Lock, or Other. It leaves a doubt, so the loop keeps
+/// its iterations; a loop that works but for a TryLock or Lock by name is only
+/// reported (Effect::ByName), and others may yield between iterations.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
 } // namespace vfriendly

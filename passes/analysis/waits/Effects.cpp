@@ -382,19 +382,29 @@ static bool printsWait(LoopView &In, const CallBase &Call) {
          });
 }
 
+/// Returns true if only its name tells that I takes or releases a lock.
+static bool isLockByName(const Instruction &I) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  return Call && classifyCall(*Call).Effect == CallEffect::Other;
+}
+
 /// Decides about the effects that depend on when they occur and on what the
 /// exits test, and adds exchanges on whose results no exit depends: another
 /// thread may wait for the value, as in `while (!stop) slot.exchange(1);`.
 void gatherGuards(LoopView &In, Gathered &G) {
   bool Pauses = G.Of.Rhythm == HintRhythm::Pauses;
   for (auto [I, E] : zip_equal(In.Effects, G.Of.Effects)) {
-    if (E.Leaves == Effect::Fails || E.Leaves == Effect::TakesBack ||
-        E.Leaves == Effect::Releases)
+    if (E.Leaves == Effect::Fails || E.Leaves == Effect::TakesBack)
       continue;
     BasicBlock *B = I->getParent();
     bool IsRare = isRare(In, B, Pauses);
-    if (!IsRare && G.Of.Rhythm != HintRhythm::None &&
-        !everyIterationPasses(In.L, B) && runsOnSuccess(In, B)) {
+    bool OnSuccess = !IsRare && G.Of.Rhythm != HintRhythm::None &&
+                     !everyIterationPasses(In.L, B) && runsOnSuccess(In, B);
+    if (E.Leaves == Effect::Releases) {
+      E.ByName = !IsRare && !OnSuccess && isLockByName(*I);
+      continue;
+    }
+    if (OnSuccess) {
       E.Leaves = Effect::Succeeds;
       continue;
     }
@@ -403,14 +413,18 @@ void gatherGuards(LoopView &In, Gathered &G) {
         (Pauses && (E.PassesOn || In.Asked.contains(I))) ||
         (G.Of.Rhythm != HintRhythm::None && isScoped(*I, In.L)) ||
         any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; }) ||
-        repeatsPoll(*I, G) || fillsPolled(*I, G);
-    if (E.Leaves == Effect::Calls)
-      E.Leaves = E.Promised != CallEffect::Other ||
-                         (IsPoll && (Pauses || !namesWork(E.Callee))) ||
-                         (!IsRare && G.Of.Rhythm != HintRhythm::None &&
-                          hintsItself(In) && printsWait(In, cast<CallBase>(*I)))
-                     ? Effect::Unknown
-                     : Effect::Work;
+        repeatsPoll(*I, G);
+    if (E.Leaves == Effect::Calls) {
+      bool IsTry = E.Promised == CallEffect::TryLock;
+      bool Waits = (IsPoll && (Pauses || !namesWork(E.Callee))) ||
+                   (E.Promised != CallEffect::Other && !IsTry);
+      bool MayWait = IsTry ||
+                     (fillsPolled(*I, G) && (Pauses || !namesWork(E.Callee))) ||
+                     (!IsRare && G.Of.Rhythm != HintRhythm::None &&
+                      hintsItself(In) && printsWait(In, cast<CallBase>(*I)));
+      E.Leaves = Waits || MayWait ? Effect::Unknown : Effect::Work;
+      E.ByName = !Waits && MayWait && !IsRare;
+    }
     if (E.Leaves == Effect::Work && IsRare && !adds(*I))
       E.Leaves = Effect::Rarely;
   }

@@ -167,6 +167,9 @@ struct Effect {
   CallEffect Promised = CallEffect::Other;
   /// True if the call only passes on a local object (passesObjectOn).
   bool PassesOn = false;
+  /// True if it would be Work but for the name or the arguments of a function
+  /// that is not seen.
+  bool ByName = false;
   /// The function called, or the one by which the program fails; may be empty.
   std::string Callee;
 };

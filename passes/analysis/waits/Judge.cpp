@@ -247,6 +247,7 @@ Verdict judge(const Facts &F, StringRef Without) {
   Found.Gated = V.Gated;
   Found.InTurn = (V.All & InTurn) != 0;
   Found.Bound = V.Bound;
+  Found.ByName = any_of(F.Effects, [](auto &E) { return E.ByName; });
   for (const Rule &R : Rules) {
     if (R.Needs > F.Known || R.Name == Without || !R.Holds(V))
       continue;

@@ -54,6 +54,9 @@ struct Verdict {
   std::string Doubt;
   /// True if all doubts are about functions that give a hint by their names.
   bool DoubtsHints = false;
+  /// True if only names tell that the loop does not work: it is reported, and
+  /// not rewritten.
+  bool ByName = false;
 };
 
 /// Judges the loop that F describes. If F.Known is not the last stage, applies
