@@ -82,14 +82,26 @@ static SmallSetVector<Instruction *, 4> pollsOfReturn(const LoopView &In,
 /// (!exchange(&lock, v, v | 1))`. Such a loop waits as a whole, though another
 /// thread may take the word first. If the inner loop also polls other words for
 /// that, the result is false: the outer loop is an update that first waits for
-/// room. By other words it may leave both loops.
+/// room. By other words it may leave both loops, if what the exchange writes
+/// does not depend on what was there: that of an update is no lock.
 static bool takesWhatItWaitedFor(const LoopView &In) {
   const Loop &L = In.L;
   if (any_of(In.Waiting,
              [&](const ExitLeaf &E) { return isVersionCheck(L, E.Condition); }))
     return false;
   const DataLayout &DL = L.getHeader()->getDataLayout();
-  auto IsTaken = [&](const Value *Address) {
+  // What I writes says nothing of what was there, and so that it is taken.
+  auto WritesFixed = [&](const Instruction &I) {
+    auto IsFixed = [&](const Value *V) { return L.isLoopInvariant(V); };
+    if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+      return (RMW->getOperation() == AtomicRMWInst::Xchg ||
+              RMW->getOperation() == AtomicRMWInst::Or) &&
+             IsFixed(RMW->getValOperand());
+    const Value *New = cast<AtomicCmpXchgInst>(I).getNewValOperand();
+    return IsFixed(New) || (match(New, m_Or(m_Value(), m_Value())) &&
+                            any_of(cast<User>(New)->operands(), IsFixed));
+  };
+  auto IsTaken = [&](const Value *Address, bool ByFixed = false) {
     return any_of(L.blocks(), [&](const BasicBlock *B) {
       return any_of(*B, [&](const Instruction &I) {
         if (auto *Call = dyn_cast<CallBase>(&I)) {
@@ -98,7 +110,8 @@ static bool takesWhatItWaitedFor(const LoopView &In) {
                  cellOf(Class.Address, DL) == cellOf(Address, DL);
         }
         return isa<AtomicCmpXchgInst, AtomicRMWInst>(I) &&
-               cellOf(I.getOperand(0), DL) == cellOf(Address, DL);
+               cellOf(I.getOperand(0), DL) == cellOf(Address, DL) &&
+               (!ByFixed || WritesFixed(I));
       });
     });
   };
@@ -123,10 +136,13 @@ static bool takesWhatItWaitedFor(const LoopView &In) {
     if (OnlyTestsAgain(S))
       return true;
     SmallSetVector<Instruction *, 4> Returns = pollsOfReturn(In, *S.L);
-    return all_of(S.Polls, [&](const Poll &P) {
-      return P.OnlyLocates || (P.Address && IsTaken(P.Address)) ||
-             !Returns.contains(P.Access);
-    });
+    auto Ends = [&](bool MayLeaveBoth) {
+      return all_of(S.Polls, [&](const Poll &P) {
+        return P.OnlyLocates || (MayLeaveBoth && !Returns.contains(P.Access)) ||
+               (P.Address && IsTaken(P.Address, MayLeaveBoth));
+      });
+    };
+    return Ends(/*MayLeaveBoth=*/false) || Ends(/*MayLeaveBoth=*/true);
   });
 }
 

@@ -183,3 +183,23 @@ void write_one(unsigned next) {
     }
   } while (1);
 }
+
+// Why not: an update that finds room first, or gives up. It ends other waits
+// for the number, so it notifies them.
+atomic_uint used;
+void free_all(void) { atomic_store(&used, 0); }
+int use_one_unless_empty(void) {
+  unsigned seen;
+  // expected-remark-re@* {{(lock-free retry) on {{.*}}'used' left as it is}}
+  do {
+    // expected-remark-re@* {{(flag poll) on {{.*}}'used' {{.*}}wait in the runtime [}}
+    for (;;) {
+      if (atomic_load(&empty))
+        return 0;
+      seen = atomic_load(&used);
+      if (seen < 100)
+        break;
+    }
+  } while (!atomic_compare_exchange_weak(&used, &seen, seen + 1));
+  return 1;
+}
