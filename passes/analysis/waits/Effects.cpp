@@ -362,8 +362,10 @@ static bool writesToStream(const CallBase &Call) {
     To = Writes->getArgOperand(0)->stripPointerCasts();
   }
   auto *Stream = dyn_cast<GlobalVariable>(To);
-  return Stream && is_contained({"_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"},
-                                Stream->getName());
+  return Stream &&
+         is_contained({"_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZNSt3__14coutE",
+                       "_ZNSt3__14cerrE", "_ZNSt3__14clogE"},
+                      Stream->getName());
 }
 
 /// Returns true if Call prints a message, by its name, and the numbers in it do
