@@ -121,10 +121,31 @@ static const Expr *assignedIn(const Stmt *S, const VarDecl &Variable) {
   return nullptr;
 }
 
+/// Returns the call in S, or in a part of it, that gets the address of
+/// Variable. Does not look into lambdas.
+static const Expr *filledIn(const Stmt *S, const VarDecl &Variable) {
+  if (!S || isa<LambdaExpr>(S))
+    return nullptr;
+  if (auto *Call = dyn_cast<CallExpr>(S))
+    for (const Expr *Arg : Call->arguments()) {
+      auto *Address = dyn_cast<UnaryOperator>(Arg->IgnoreParenCasts());
+      auto *Ref = Address && Address->getOpcode() == UO_AddrOf
+                      ? dyn_cast<DeclRefExpr>(
+                            Address->getSubExpr()->IgnoreParenImpCasts())
+                      : nullptr;
+      if (Ref && Ref->getDecl() == &Variable)
+        return Call;
+    }
+  for (const Stmt *Child : S->children())
+    if (const Expr *Call = filledIn(Child, Variable))
+      return Call;
+  return nullptr;
+}
+
 /// Returns the function whose result the loop assigns to the local variable
-/// that P reads: `take` for `while (!v) v = queue.take();`. The wait polls by
-/// that call; no other thread writes the variable. Returns null if the loop
-/// does not assign the result of a call.
+/// that P reads, or that gets its address: `take` for `while (!v) v =
+/// queue.take();`. The wait polls by that call; no other thread writes the
+/// variable. Returns null if there is no such call.
 static const NamedDecl *calledForLocal(const WrittenWait &Spin,
                                        const WrittenPoll &P) {
   if (!P.isPlain() || !P.At.LValue)
@@ -135,6 +156,8 @@ static const NamedDecl *calledForLocal(const WrittenWait &Spin,
     Spin.Shape.forEachPart([&](const Stmt *S) {
       if (!Value)
         Value = assignedIn(S, *P.At.Variable);
+      if (!Value)
+        Value = filledIn(S, *P.At.Variable);
     });
   auto *Call = dyn_cast_or_null<CallExpr>(
       Value ? Value->IgnoreUnlessSpelledInSource() : nullptr);

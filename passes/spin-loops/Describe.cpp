@@ -32,6 +32,10 @@ std::string describe(const Poll &P) {
     std::string Name = calledName(Call);
     return Name.empty() ? "what a call returns" : "what '" + Name + "' returns";
   }
+  if (P.FilledBy) {
+    std::string Name = calledName(*P.FilledBy);
+    return Name.empty() ? "what a call writes" : "what '" + Name + "' writes";
+  }
   OS << (P.isPlain() ? "plain " : P.Volatile ? "volatile " : "atomic ");
   Location Where = locatePoll(P);
   if (Where.Global)

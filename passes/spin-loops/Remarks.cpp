@@ -82,7 +82,8 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
   if (!S.Locks &&
       all_of(S.Polls,
              [](const Poll &P) { return P.isPlain() || P.OnlyLocates; }) &&
-      any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
+      any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }) &&
+      none_of(S.Polls, [](const Poll &P) { return P.FilledBy != nullptr; }))
     R << "; polling plain memory is a data race that lets the optimizer "
          "delete the wait: make it atomic";
   if (!S.Summarized.empty())

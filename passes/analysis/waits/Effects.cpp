@@ -328,23 +328,38 @@ static bool repeatsPoll(const Instruction &I, const Gathered &G) {
          });
 }
 
-/// Returns true if I is a call that gets the address of a local number which
-/// the exits test, and so puts there what the loop waits for. An object may be
-/// the one that the function works on.
+/// Returns true if Number, or what it is converted to, is compared for order:
+/// how much is left, and not what state something is in.
+static bool isOrdered(const Value &Number) {
+  return any_of(Number.users(), [](const User *U) {
+    if (auto *Compare = dyn_cast<CmpInst>(U))
+      return !Compare->isEquality();
+    return isa<CastInst, FreezeInst>(U) && isOrdered(*U);
+  });
+}
+
+/// Returns the polls of a local number whose address the call I gets, and so
+/// puts there what the loop waits for. An object may be the one that the
+/// function works on.
 ///
 ///   while (!done) { test(&request, &done); usleep(100); }
-static bool fillsPolled(const Instruction &I, const Gathered &G) {
+static SmallVector<Poll *, 2> polledFilledBy(const Instruction &I,
+                                             Gathered &G) {
+  SmallVector<Poll *, 2> Filled;
   auto *Call = dyn_cast<CallBase>(&I);
-  return Call && any_of(Call->args(), [&](const Value *Arg) {
-           const Value *Local = Arg->getType()->isPointerTy()
-                                    ? getUnderlyingObject(Arg)
-                                    : nullptr;
-           auto *Number = dyn_cast_or_null<AllocaInst>(Local);
-           return Number && Number->getAllocatedType()->isSingleValueType() &&
-                  any_of(G.Polls, [&](const Poll &P) {
-                    return P.Address && getUnderlyingObject(P.Address) == Local;
-                  });
-         });
+  if (!Call || namesWork(calledName(*Call)))
+    return Filled;
+  for (const Value *Arg : Call->args()) {
+    const Value *Local =
+        Arg->getType()->isPointerTy() ? getUnderlyingObject(Arg) : nullptr;
+    auto *Number = dyn_cast_or_null<AllocaInst>(Local);
+    if (Number && Number->getAllocatedType()->isSingleValueType())
+      for (Poll &P : G.Polls)
+        if (P.Address && getUnderlyingObject(P.Address) == Local &&
+            !isOrdered(*P.Access))
+          Filled.push_back(&P);
+  }
+  return Filled;
 }
 
 /// Returns true if Call writes to a standard stream of C++, perhaps by what a
@@ -420,8 +435,10 @@ void gatherGuards(LoopView &In, Gathered &G) {
       bool IsTry = E.Promised == CallEffect::TryLock;
       bool Waits = (IsPoll && (Pauses || !namesWork(E.Callee))) ||
                    (E.Promised != CallEffect::Other && !IsTry);
-      bool MayWait = IsTry ||
-                     (fillsPolled(*I, G) && (Pauses || !namesWork(E.Callee))) ||
+      SmallVector<Poll *, 2> Filled = polledFilledBy(*I, G);
+      for (Poll *P : Filled)
+        P->FilledBy = cast<CallBase>(I);
+      bool MayWait = IsTry || !Filled.empty() ||
                      (!IsRare && G.Of.Rhythm != HintRhythm::None &&
                       hintsItself(In) && printsWait(In, cast<CallBase>(*I)));
       E.Leaves = Waits || MayWait ? Effect::Unknown : Effect::Work;

@@ -30,6 +30,7 @@
 #include <string>
 
 namespace llvm {
+class CallBase;
 class DominatorTree;
 class GlobalVariable;
 class Instruction;
@@ -55,6 +56,8 @@ struct Poll {
   bool OnlyLocates;
   /// Each iteration polls several addresses.
   bool Varies = false;
+  /// The call of the loop that writes the polled local variable, if any.
+  llvm::CallBase *FilledBy = nullptr;
 
   bool isPlain() const {
     return Ordering == llvm::AtomicOrdering::NotAtomic && !Volatile &&

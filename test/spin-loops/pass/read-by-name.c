@@ -187,10 +187,26 @@ void wait_heartbeat(void *peer) {
 extern void get_status(struct object *, int *status);
 void wait_status(struct object *o) {
   int status = 0;
-  // TIDY: :[[@LINE+2]]:3: warning: loop
-  // expected-remark@+1 {{left as it is: it calls 'get_status', whose effects are unknown}}
+  // TIDY: :[[@LINE+2]]:3: warning: loop polls by calling 'get_status'; spin then block
+  // expected-remark-re@+1 {{what 'get_status' writes left as it is: it calls 'get_status', whose effects are unknown [{{.*}}}}
   while (status != 2) {
     get_status(o, &status);
+    my_yield();
+  }
+}
+// Why not: how much is left says that the function works, or its name does.
+extern void next_item(void *items, int *left), process_next(void *items, int *left);
+void take_all(void *items) {
+  int left = 100;
+  while (left > 0) {
+    next_item(items, &left);
+    my_yield();
+  }
+}
+void process_all(void *items) {
+  int left = 100;
+  while (left != 0) {
+    process_next(items, &left);
     my_yield();
   }
 }
@@ -266,8 +282,8 @@ void say_waiting(void) {
 }
 void pause_status(struct object *o) {
   int status = 0;
-  // TIDY: :[[@LINE+2]]:3: warning: loop
-  // expected-remark@+1 {{left as it is: it calls 'get_status', whose effects are unknown}}
+  // TIDY: :[[@LINE+2]]:3: warning: loop polls by calling 'get_status'; spin then block
+  // expected-remark-re@+1 {{what 'get_status' writes left as it is: it calls 'get_status', whose effects are unknown [{{.*}}}}
   while (status != 2) {
     get_status(o, &status);
     PAUSE();
