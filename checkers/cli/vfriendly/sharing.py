@@ -16,8 +16,8 @@ from typing import Any
 Fact = dict[str, Any]
 Flow = tuple[str, str]
 ALL, ONE, CALLERS = "all", "one", "callers"
-# Maximum number of names that lead to one array (20,000 functions that pass one on take 2 s and 0.4 GB with it, 11 s and
-# 1.7 GB with 2,000), and of tables of pointers on the way.
+# Maximum number of names that lead to one array (20,000 functions that pass one on take 2 s and 0.4 GB with it, 11 s
+# and 1.7 GB with 2,000), and of tables of pointers on the way.
 MOST_NAMES, MOST_ROWS = 300, 3
 # Maximum number of functions that pass pointers to functions on.
 MOST_ROUNDS = 3

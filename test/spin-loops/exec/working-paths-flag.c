@@ -7,6 +7,12 @@
 //
 // RUN: %spin_exec --tsan clean
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#else
+#include <sched.h>
+#define _mm_pause() sched_yield()
+#endif
 #include <stdatomic.h>
 
 static int threads;
@@ -26,6 +32,8 @@ static void await(int round) {
     int asked = atomic_load(&request);
     if (asked && atomic_compare_exchange_strong(&request, &asked, 0))
       serve(&own);
+    else
+      _mm_pause(); // Tells that the loop waits, and is no server.
   }
 }
 
