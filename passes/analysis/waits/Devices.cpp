@@ -113,6 +113,9 @@ bool Origins::any(function_ref<bool(Origin)> Is) {
       addResults(*Call, In);
     else if (auto *GEP = dyn_cast<GEPOperator>(V))
       Worklist.push_back({GEP->getPointerOperand(), In});
+    else if (isa<ConstantAggregate>(V))
+      for (const Use &Each : cast<ConstantAggregate>(V)->operands())
+        Worklist.push_back({Each, nullptr});
     else if (isa<PHINode, SelectInst, CastInst, FreezeInst, BinaryOperator>(V))
       for (const Value *Each : cast<Instruction>(V)->operand_values())
         Worklist.push_back({Each, In});
@@ -120,9 +123,15 @@ bool Origins::any(function_ref<bool(Origin)> Is) {
   return !Worklist.empty();
 }
 
-/// Adds what the module stores in the variable that Load reads.
+/// Adds what the module stores in the variable that Load reads, and its
+/// initializer.
 void Origins::addStored(const LoadInst &Load, const Caller *In) {
   const DataLayout &DL = Load.getDataLayout();
+  // Also an element of a table that a variable chooses.
+  if (auto *Global = dyn_cast<GlobalVariable>(
+          getUnderlyingObject(Load.getPointerOperand()));
+      Global && Global->hasInitializer())
+    Worklist.push_back({Global->getInitializer(), nullptr});
   Cell At = cellOf(Load.getPointerOperand(), DL);
   if (isa<GlobalVariable>(At.first))
     In = nullptr;

@@ -56,6 +56,39 @@ void delay(unsigned ticks) {
     ;
 }
 
+// The file's name is what a variable, or a table, begins with.
+const char *clock_file = "/dev/mem";
+static struct {
+  int model;
+  const char *file;
+} boards[] = {{1, "/dev/gpiomem0"}, {2, "/dev/gpiomem"}};
+static word *clocks, *pads;
+void map_clocks(int board) {
+  clocks = map(open(clock_file, O_RDWR), 0);
+  pads = map(open(boards[board].file, O_RDWR), 0);
+}
+// CHECK-LABEL: define {{.*}}@stop_clock(
+// CHECK-NOT: vf_spin_wait
+// CHECK: ret void
+void stop_clock(void) {
+  clocks[CONTROL] = 1;
+  // The check lowers functions, no variables, and sees no file.
+  // TIDY: :[[@LINE+2]]:3: warning: loop spins on volatile 'clocks[CONTROL]'
+  // expected-remark@+1 {{(device register) on volatile memory behind a pointer, plain 'clocks' left as it is}}
+  while (clocks[CONTROL] & 0x80)
+    ;
+}
+// CHECK-LABEL: define {{.*}}@settle_pads(
+// CHECK-NOT: vf_spin_wait
+// CHECK: ret void
+void settle_pads(void) {
+  pads[CONTROL] = 1;
+  // TIDY: :[[@LINE+2]]:3: warning: loop spins on volatile 'pads[CONTROL]'
+  // expected-remark@+1 {{(device register) on volatile memory behind a pointer, plain 'pads' left as it is}}
+  while (pads[CONTROL] & 0x80)
+    ;
+}
+
 // CHECK-LABEL: define {{.*}}@transfer(
 // CHECK-NOT: vf_spin_wait
 // CHECK-NOT: pause
