@@ -18,7 +18,6 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace clang;
 
@@ -86,8 +85,8 @@ static void tell(StringRef Kind, const std::string &Name,
   Program.tell(std::move(Fact));
 }
 
-/// Returns true if whoever is passed F calls it once or seldom, by its name: it
-/// begins or ends something, or is what a thread runs.
+/// Returns true if the function that is passed F calls it once or seldom, by
+/// the name of F: it begins or ends something, or is what a thread runs.
 static bool isSeldomCallback(const FunctionDecl &F) {
   static const llvm::StringSet<> Words{
       "open",       "close",        "start",   "stop",   "create",
@@ -96,9 +95,7 @@ static bool isSeldomCallback(const FunctionDecl &F) {
       "thread",     "worker",       "cleanup", "exit",   "quit",
       "connect",    "register",     "attach",  "detach", "connected",
       "disconnect", "disconnected", "release", "reset",  "once"};
-  return isColdFunction(F) ||
-         llvm::any_of(vfriendly::wordsOf(identifierOf(&F)),
-                      [](StringRef Word) { return Words.contains(Word); });
+  return isColdFunction(F) || hasWord(identifierOf(&F), Words);
 }
 
 /// Returns true if other programs, or units that nobody asks, may call F for
@@ -116,8 +113,7 @@ static bool isOfItems(const FunctionDecl &F) {
       "compress",    "decompress", "hash",     "verify",  "serialize",
       "deserialize", "resample"};
   return F.isExternallyVisible() && !F.isMain() && !isSeldomCallback(F) &&
-         llvm::any_of(vfriendly::wordsOf(identifierOf(&F)),
-                      [](StringRef Word) { return Words.contains(Word); });
+         hasWord(identifierOf(&F), Words);
 }
 
 /// Returns true if Callee calls what it is passed once, or in another thread.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   struct buffer *buffer_new(void);    // these two promise one another,
-//   void buffer_free(struct buffer *);  // whoever defines them
+//   void buffer_free(struct buffer *);  // in any unit
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,16 +14,10 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-static bool hasWord(StringRef Name, const llvm::StringSet<> &Words) {
-  return llvm::any_of(vfriendly::wordsOf(Name),
-                      [&](StringRef Word) { return Words.contains(Word); });
-}
 
 bool isTeardown(const FunctionDecl &F) {
   static const llvm::StringSet<> Words{

@@ -18,10 +18,10 @@
 //   {"ends": "message::text", "function": "message_free", "how": "with",
 //    "owner": "message"}
 //
-// An object that is used and then ended in one function has come from whoever
-// took it. One that is found in a list or a field has lived there; whether for
-// long, those functions tell that call both who takes it and who ends it. A
-// loop that only ends what a list holds does not repeat.
+// An object that a function uses and then ends was taken for that use. One in a
+// list or a field has lived there: for one item, if a function that is called
+// again and again calls both the function that takes it and the one that ends
+// it. A loop that only ends what a list holds does not repeat.
 //
 //===----------------------------------------------------------------------===//
 

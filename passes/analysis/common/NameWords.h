@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <string>
 
@@ -18,6 +19,9 @@ namespace vfriendly {
 
 /// Returns the words of my_yield_cpu, myYieldCPU or MyYield2, in lower case.
 llvm::SmallVector<std::string, 4> wordsOf(llvm::StringRef Name);
+
+/// Returns true if one of the words of Name is in Words.
+bool hasWord(llvm::StringRef Name, const llvm::StringSet<> &Words);
 
 } // namespace vfriendly
 

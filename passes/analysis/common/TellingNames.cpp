@@ -32,6 +32,11 @@ SmallVector<std::string, 4> wordsOf(StringRef Name) {
   return Words;
 }
 
+bool hasWord(StringRef Name, const StringSet<> &Words) {
+  return any_of(wordsOf(Name),
+                [&](StringRef Word) { return Words.contains(Word); });
+}
+
 /// Returns true if Words name an attempt. That it is repeated, as in `retry`,
 /// is none.
 static bool nameTry(ArrayRef<std::string> Words) {

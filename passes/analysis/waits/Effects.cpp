@@ -89,8 +89,8 @@ static std::string failingCall(const BasicBlock &B) {
 }
 
 /// Returns true if L also tries to take a lock, other than by the call I, by a
-/// function of another file: whoever holds one lock while it tries another, and
-/// gives the first up to avoid a deadlock, does more than wait.
+/// function of another file: a loop that holds one lock while it tries another,
+/// and gives the first up to avoid a deadlock, does more than wait.
 static bool triesOther(const Instruction &I, const Loop &L) {
   auto *Call = dyn_cast<CallBase>(&I);
   return Call && classifyCall(*Call).Effect == CallEffect::Other &&

@@ -254,7 +254,7 @@ static void receive_once(void) {
 }
 void once(void) { receive_once(); }
 
-//===--- What a function does is the same, whoever has asked before -------===//
+//===--- A verdict does not depend on the loops before --------------------===//
 
 extern int state;
 static int f3(void) { return state; }
